@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The LLVM version that melior requires.
 const MAJOR: &str = "22";
 
-/// The variables of the crates `mlir-sys` and `tblgen` for the path of LLVM.
+/// The environment variables that give the crates `mlir-sys` and `tblgen` the path of LLVM.
 pub(crate) const PREFIXES: [&str; 2] = ["MLIR_SYS_220_PREFIX", "TABLEGEN_220_PREFIX"];
 
 /// The install prefix of Debian's LLVM packages.
@@ -17,7 +17,7 @@ pub(crate) trait Machine {
     /// The value of an environment variable.
     fn variable(&self, name: &str) -> Option<OsString>;
 
-    /// The output of a program with one argument; `None` if it does not exist or fails.
+    /// Runs a program with one argument, and returns its output; `None` if the program does not exist or fails.
     fn answer(&self, program: &Path, argument: &str) -> Option<String>;
 
     /// Whether a file exists.
@@ -45,7 +45,8 @@ pub(crate) fn errors(machine: &impl Machine) -> Vec<String> {
     lines
 }
 
-/// The problem with the LLVM at the path that a variable gives, or at the default path.
+/// Checks the LLVM at the path in the environment variable `variable`, or the default LLVM if the variable is not set. The error is a line
+/// of text for the user.
 fn trouble(machine: &impl Machine, variable: &str) -> Result<(), String> {
     let prefix = machine.variable(variable).map(PathBuf::from);
     let config =

@@ -32,14 +32,14 @@ impl AttrDict {
         AttrDict(Vec::new())
     }
 
-    /// The value of `name`.
+    /// The value of the attribute `name`, if present.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<&Attr> {
         self.0.iter().find(|(n, _)| &**n == name).map(|(_, attr)| attr)
     }
 
-    /// Sets `name`: in place if it is present, and at the end otherwise.
+    /// Sets the attribute `name`: replaces its value if the attribute is present, and appends the attribute otherwise.
     pub fn set(&mut self, name: &str, attr: Attr) {
         match self.0.iter_mut().find(|(n, _)| &**n == name) {
             Some((_, old)) => *old = attr,
@@ -53,17 +53,17 @@ impl AttrDict {
         Some(self.0.remove(at).1)
     }
 
-    /// Keeps the entries for whose names `keep` returns true.
+    /// Removes the attributes for whose names `keep` returns false.
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
         self.0.retain(|(name, _)| keep(name));
     }
 
-    /// Names and values in order.
+    /// The names and values of the attributes, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Attr)> {
         self.0.iter().map(|(name, attr)| (&**name, attr))
     }
 
-    /// Number of entries.
+    /// The number of attributes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()

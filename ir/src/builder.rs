@@ -10,7 +10,7 @@ use crate::{
 /// An insertion point for new operations: a [`Builder`] appends to a new region, a [`Rewriter`](crate::Rewriter) inserts at its current
 /// position.
 pub trait Build {
-    /// The module.
+    /// The module in which operations are created.
     fn module(&mut self) -> &mut Module;
 
     /// The source location of new operations.
@@ -57,7 +57,7 @@ pub trait Build {
         self.op1(OpKind::Constant(Dense::splat(bytes)), &[], ty)
     }
 
-    /// Inserts a terminator.
+    /// Inserts a return of these values, the terminator of a region.
     fn ret(&mut self, values: &[ValueId]) -> OpId {
         self.op(OpKind::Return, values, &[], &[])
     }
@@ -66,7 +66,7 @@ pub trait Build {
 /// Collects operations for a new region. [`Builder::at`] sets their source location.
 #[derive(Debug)]
 pub struct Builder<'m> {
-    /// The module.
+    /// The module in which operations are created.
     pub module: &'m mut Module,
     /// The new operations that are not in a region yet, in order.
     ops: Vec<OpId>,

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 pub enum Dense {
     /// A splat: all elements are equal, as in `dense<0.0>`.
     Splat(SmallVec<[u8; 16]>),
-    /// All elements. Shared, so that copying a module does not copy large constants.
+    /// All elements, one after the other. The bytes are shared, so that copying a module does not copy large constants.
     Elements(Arc<[u8]>),
     /// The key of `dense_resource<key>`: the bytes are in the resource section at the end of the file, which is kept
     /// verbatim.
@@ -21,19 +21,20 @@ pub enum Dense {
 }
 
 impl Dense {
-    /// A splat of the element with these bytes.
+    /// A splat whose elements all have these bytes.
     #[must_use]
     pub fn splat(bytes: &[u8]) -> Self {
         Dense::Splat(SmallVec::from_slice(bytes))
     }
 
-    /// A constant from all its elements.
+    /// A constant that lists the bytes of all its elements in order.
     #[must_use]
     pub fn elements(bytes: Vec<u8>) -> Self {
         Dense::Elements(bytes.into())
     }
 
-    /// A constant from all its elements, of `width` bytes each: a splat if they are equal, as in parsed text.
+    /// Returns a constant with the elements in `bytes`, of `width` bytes each. If all elements are equal, the constant is a splat: the
+    /// parser represents such constants in the same way.
     #[must_use]
     pub fn compact(width: usize, bytes: Vec<u8>) -> Self {
         let first = bytes.get(..width).unwrap_or(&[]);

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// A range of bytes in the program's source text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
-    /// First byte.
+    /// The offset of the first byte.
     pub start: u32,
     /// One past the last byte.
     pub end: u32,
@@ -32,7 +32,7 @@ impl Span {
         }
     }
 
-    /// Whether this is a position in the text.
+    /// Whether the span is a position in the text: false for [`Span::NONE`].
     #[must_use]
     pub fn is_some(self) -> bool {
         self != Span::NONE
@@ -46,12 +46,12 @@ impl fmt::Debug for Span {
     }
 }
 
-/// The text of an erroneous option value, if the error is not in the program text.
+/// The text of an invalid option value, for an error that is in an option and not in the program text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quote {
-    /// The name of the text: `mesh`, `spec`.
+    /// The name of the option that has this value: `mesh`, `spec`.
     pub origin: &'static str,
-    /// The whole text.
+    /// The entire text of the option value.
     pub text: String,
     /// The range of the text that contains the error.
     pub span: Span,
@@ -95,7 +95,7 @@ impl Interruption {
     /// The diagnostic code of a compilation that exceeded its time limit.
     pub const TIME_LIMIT: &'static str = "SH0394";
 
-    /// The interruption as a diagnostic.
+    /// Returns an error diagnostic that reports the interruption.
     #[must_use]
     pub fn to_diagnostic(self) -> Diagnostic {
         let code = match self {
@@ -114,23 +114,23 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// Who has to fix the problem.
     pub class: Class,
-    /// A stable code: `SH0101`.
+    /// The diagnostic code, which does not change between releases: `SH0101`.
     pub code: &'static str,
-    /// One sentence without a full stop.
+    /// The message: one sentence without a full stop.
     pub message: String,
     /// The position in the source text; [`Span::NONE`] if there is none.
     pub span: Span,
     /// The location in the user's own program (`file.py:12:5`), if the module has one.
     pub user_loc: Option<String>,
-    /// How to fix it.
+    /// A hint about how to fix the problem.
     pub hint: Option<String>,
-    /// Further positions and facts.
+    /// Further facts, each with a position in the source text or [`Span::NONE`].
     pub notes: Vec<(Span, String)>,
     /// The invalid option value, if the error is in an option; `span` is then the part of the program that the option
     /// refers to.
     pub quote: Option<Box<Quote>>,
-    /// For a warning about cost: the bytes that a device sends in one execution of the program (with trip counts of loops), or holds, as
-    /// a consequence. `None` for other diagnostics.
+    /// For a warning about cost: the number of bytes that the reported problem makes a device send in one execution of the program (with
+    /// trip counts of loops), or keep in memory. `None` for other diagnostics.
     pub bytes: Option<u64>,
     /// The reason for the interruption, if the compilation was interrupted.
     pub interruption: Option<Interruption>,
@@ -155,7 +155,7 @@ impl Diagnostic {
         }
     }
 
-    /// An error in the input.
+    /// An error in the program or in the options.
     #[must_use]
     pub fn invalid(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, Class::InvalidInput, code, message)
@@ -167,7 +167,7 @@ impl Diagnostic {
         Self::new(Severity::Error, Class::Unsupported, code, message)
     }
 
-    /// An error in shardc itself.
+    /// An internal error: a bug in shardc.
     #[must_use]
     pub fn internal(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, Class::Internal, code, message)
@@ -193,7 +193,7 @@ impl Diagnostic {
         self
     }
 
-    /// Sets the bytes that a device sends or holds as a consequence.
+    /// Sets the number of bytes that the reported problem makes a device send or keep in memory.
     #[must_use]
     pub fn bytes(mut self, bytes: u64) -> Self {
         self.bytes = Some(bytes);

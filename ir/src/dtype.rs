@@ -103,7 +103,7 @@ dtypes! {
     C128 = "complex<f64>", 128;
 }
 
-/// The family of an element type, which determines its literals and its arithmetic.
+/// The class of an element type (boolean, integer, float, ...), which determines how its literals are written and how it computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DTypeClass {
     /// `i1`.
@@ -125,7 +125,7 @@ impl DType {
         self.bits().div_ceil(8) as usize
     }
 
-    /// The family that this type belongs to.
+    /// The class of this element type.
     #[must_use]
     pub fn class(self) -> DTypeClass {
         use DType as D;

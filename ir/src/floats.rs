@@ -15,19 +15,19 @@ pub const fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// The meaning of encodings with the largest exponent. It is part of the type's name: `FN` types have only finite numbers and NaN, `UZ`
-/// types have an unsigned zero.
+/// The meaning of encodings with the largest exponent: infinities, NaN or numbers. The name of the type contains it: `FN` types have only
+/// finite numbers and NaN, `UZ` types have an unsigned zero.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Special {
-    /// Infinities and NaNs.
+    /// The encodings are infinities and NaNs, as in IEEE 754.
     Ieee,
     /// Finite numbers, except that all ones is NaN; there is no infinity.
     NanAllOnes,
     /// Finite numbers; NaN is the encoding of minus zero, and there is no infinity.
     NanMinusZero,
-    /// Only finite numbers.
+    /// All encodings are finite numbers.
     None,
-    /// Only an exponent; all ones is NaN.
+    /// The type has only an exponent, without sign and mantissa; all ones is NaN.
     PowerOfTwo,
 }
 
@@ -212,7 +212,7 @@ fn parse_bits(dtype: DType, text: &str) -> Option<u64> {
     }
 }
 
-/// Appends the element with these bits as MLIR prints it.
+/// Appends the text of the element with these bits, as MLIR prints it.
 pub fn push(out: &mut String, dtype: DType, bits: u64) {
     let Some(format) = format(dtype) else { return };
     if let Some(number) = format.decode(bits) {
@@ -236,9 +236,9 @@ pub fn push(out: &mut String, dtype: DType, bits: u64) {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
-    /// `1.000000e+00`.
+    /// Six digits after the point: `1.000000e+00`.
     Fixed,
-    /// `0.1234`, or `9.99999974E-6` if the exponent is large or very small; with at most this many digits.
+    /// The shortest decimal form, with at most this many digits: `0.1234`, or `9.99999974E-6` if the exponent is large or very small.
     Shortest(usize),
 }
 
@@ -274,7 +274,7 @@ impl Big {
         }
     }
 
-    /// Divides in place and returns the remainder.
+    /// Divides the number in place, and returns the remainder.
     fn div(&mut self, divisor: u32) -> u32 {
         let mut rest = 0u64;
         for limb in self.0.iter_mut().rev() {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::Interruption;
 
-/// A request to end a compilation. Clones share it, so that one thread can cancel the compilation of another.
+/// A request to end a compilation. Clones share the request, so that one thread can cancel the compilation of another.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
 
@@ -17,7 +17,7 @@ impl CancelToken {
         CancelToken::default()
     }
 
-    /// Ends every compilation that has this token. It cannot be undone.
+    /// Ends every compilation that has this token. A cancelled token stays cancelled.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -7,13 +7,13 @@ use crate::{AttrDict, Diagnostic, LocId, Span};
 /// Why a part of a module is kept as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptKind {
-    /// It is a nested module.
+    /// The part is a nested module.
     Module,
-    /// It is a function with branches between blocks.
+    /// The part is a function with branches between blocks.
     Branches,
-    /// It is a function in the syntax of another dialect.
+    /// The part is a function in the syntax of another dialect.
     Foreign,
-    /// It is another operation.
+    /// The part is any other operation.
     Other,
 }
 
@@ -22,15 +22,15 @@ pub enum KeptKind {
 pub struct Kept {
     /// Why this part is kept as text.
     pub kind: KeptKind,
-    /// The symbol that it defines, without `@`, if any.
+    /// The symbol that this part defines, without `@`, if any.
     pub name: Option<Box<str>>,
     /// The text, without leading blanks.
     pub text: Box<str>,
-    /// The number of functions that precede it.
+    /// The number of functions that precede this part in the text.
     pub funcs_above: u32,
-    /// The number of meshes and of parts kept as text that precede it.
+    /// The number of meshes and of parts kept as text that precede this part in the text.
     pub others_above: u32,
-    /// The position of its first operation that is not supported, or of the part itself.
+    /// The position of the first operation of this part that is not supported, or of the part itself.
     pub span: Span,
 }
 
@@ -65,9 +65,9 @@ impl Kept {
 /// A module that encloses the one that shardc compiles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Enclosing {
-    /// Name, without `@`.
+    /// The module's name, without `@`.
     pub name: Option<Box<str>>,
-    /// Attributes.
+    /// The module's attributes.
     pub attrs: AttrDict,
     /// The MLIR location (`loc(...)`), if any.
     pub loc: PackedOption<LocId>,

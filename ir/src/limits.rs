@@ -25,14 +25,14 @@ pub const MAX_OPERATIONS: u64 = 1 << 20;
 /// together with their surroundings.
 pub const INLINE_BUDGET: u64 = 1 << 17;
 
-/// Why a mesh or tile assignment is rejected, as part of a sentence.
+/// The error for a program with more than [`MAX_DEVICES`] devices, as part of a sentence.
 #[must_use]
 pub fn too_many_devices() -> String {
     format!("a program has at most {MAX_DEVICES} devices")
 }
 
-/// Why the sizes of a tensor with elements of `element` bytes are rejected, as part of a sentence: a dimension or the tensor exceeds
-/// [`MAX_BYTES`], or a size is negative. Dynamic dimensions count as 1.
+/// Describes, as part of a sentence, why the sizes of a tensor with elements of `element` bytes are invalid: a dimension or the tensor
+/// exceeds [`MAX_BYTES`], or a size is negative. Dynamic dimensions count as 1. `None` if the sizes are valid.
 #[must_use]
 pub fn size_fault(shape: &[i64], element: i64) -> Option<String> {
     let known = || shape.iter().copied().enumerate().filter(|&(_, n)| n != DYNAMIC);

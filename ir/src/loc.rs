@@ -15,11 +15,11 @@ pub enum Loc {
     File {
         /// Path as written.
         file: Box<str>,
-        /// Line, from 1.
+        /// The line, counted from 1.
         line: u32,
-        /// Column, from 1.
+        /// The column, counted from 1.
         col: u32,
-        /// The rest of a range (`to 12:9`), verbatim.
+        /// The end of a location that is a range of positions (`to 12:9`), verbatim.
         to: Option<Box<str>>,
     },
     /// `"name"(child)`.
@@ -40,7 +40,7 @@ pub enum Loc {
     Fused {
         /// The metadata attribute, verbatim.
         metadata: Option<Box<str>>,
-        /// The locations.
+        /// The locations that are fused.
         children: Vec<LocId>,
     },
     /// Any other location, verbatim.
@@ -66,7 +66,7 @@ impl LocTable {
         LocId::from_u32(0)
     }
 
-    /// The handle of `loc`.
+    /// Interns `loc`, and returns its handle.
     pub fn intern(&mut self, loc: Loc) -> LocId {
         LocId::new(self.set.insert_full(loc).0)
     }

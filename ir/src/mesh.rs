@@ -11,7 +11,8 @@ use crate::{AttrDict, Digit, ReplicaGroups};
 /// Axes from major to minor.
 pub type AxisList = SmallVec<[AxisRef; 2]>;
 
-/// A sub-axis: the axis of size `n` seen as `(pre, size, n / (pre * size))`, major to minor. Printed as `"x":(pre)size`.
+/// A sub-axis of an axis of size `n`: if the axis is reshaped to `(pre, size, n / (pre * size))`, major to minor, the sub-axis is the
+/// middle dimension. Printed as `"x":(pre)size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SubAxis {
     /// Product of the sizes of the more major sub-axes.
@@ -127,7 +128,7 @@ impl Mesh {
         (position as i64 / self.stride(axis)) % self.axis_size(axis)
     }
 
-    /// Index, over `axes` from major to minor, of the device at `position`.
+    /// The coordinates along `axes` of the device at `position`, as one row-major index.
     #[must_use]
     pub fn linear_coordinate(&self, position: usize, axes: &[AxisRef]) -> i64 {
         axes.iter().fold(0, |index, &a| index * self.axis_size(a) + self.coordinate(position, a))
@@ -201,7 +202,7 @@ impl Mesh {
         ReplicaGroups::strided(groups, members)
     }
 
-    /// The axes or sub-axes whose [`Mesh::replica_groups`] are `groups`.
+    /// Returns the axes or sub-axes over which [`Mesh::replica_groups`] gives `groups`; `None` if there are none.
     #[must_use]
     pub fn axes_of_groups(&self, groups: &ReplicaGroups) -> Option<AxisList> {
         let positions = self.device_ids.as_ref().map(|ids| {
@@ -217,7 +218,7 @@ impl Mesh {
         for digit in positions.as_ref().unwrap_or(groups).as_strided()?.members() {
             let (stride, end) = (i64::from(digit.stride), i64::try_from(digit.end()).ok()?);
             for axis in self.all_axes() {
-                // The sub-axis that overlaps the digit.
+                // The part of the axis (a sub-axis, or the full axis) that has the same strides as a part of the digit.
                 let (minor, whole) = (self.stride(axis), self.stride(axis) * self.axis_size(axis));
                 let (low, high) = (minor.max(stride), whole.min(end));
                 if low >= high {
@@ -231,7 +232,7 @@ impl Mesh {
         (self.replica_groups(&axes) == *groups).then_some(axes)
     }
 
-    /// Axes of size 1 shard nothing.
+    /// Whether the axis has size 1, so that it shards nothing.
     #[must_use]
     pub fn is_trivial(&self, axis: AxisRef) -> bool {
         self.axis_size(axis) == 1

@@ -19,7 +19,7 @@ pub struct Op {
     pub operands: SmallVec<[ValueId; 3]>,
     /// The results.
     pub results: SmallVec<[ValueId; 1]>,
-    /// Its regions.
+    /// The regions of the operation.
     pub regions: SmallVec<[RegionId; 1]>,
     /// Attributes that shardc keeps but does not read.
     pub attrs: AttrDict,
@@ -41,13 +41,13 @@ pub enum ValueDef {
 /// A value.
 #[derive(Clone, Copy, Debug)]
 pub struct Value {
-    /// Its type.
+    /// The type of the value.
     pub ty: TypeId,
     pub(crate) def: ValueDef,
 }
 
 impl Value {
-    /// Its definition.
+    /// The definition of the value.
     #[must_use]
     pub fn def(&self) -> ValueDef {
         self.def
@@ -87,7 +87,7 @@ impl IntoIterator for OpList {
 /// A region with one block: StableHLO has no control flow between blocks.
 #[derive(Clone, Debug)]
 pub struct Region {
-    /// Arguments.
+    /// The arguments of the region.
     pub args: Vec<ValueId>,
     /// Location of each argument, if given; empty if none is.
     pub arg_locs: Vec<PackedOption<LocId>>,
@@ -98,7 +98,7 @@ pub struct Region {
 /// Visibility of a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Visibility {
-    /// Not specified.
+    /// The text has no visibility keyword.
     #[default]
     Default,
     /// `public`.
@@ -190,9 +190,9 @@ impl Func {
 /// The position of a mesh definition in the source text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MeshPlace {
-    /// The number of functions that precede it.
+    /// The number of functions that precede the mesh in the text.
     pub funcs_above: u32,
-    /// The number of meshes and of parts kept as text that precede it.
+    /// The number of meshes and of parts kept as text that precede the mesh in the text.
     pub others_above: u32,
     /// The position of the mesh's name in the source text.
     pub span: Span,
@@ -211,7 +211,7 @@ pub struct Module {
     pub meshes: PrimaryMap<MeshId, Mesh>,
     /// The mesh with each name, without `@`, in order of appearance.
     pub mesh_names: IndexMap<Box<str>, MeshId>,
-    /// The position of each mesh in the text, if it is there.
+    /// The position of each mesh definition in the source text; absent for a mesh that a builder or a pass created.
     pub mesh_places: SecondaryMap<MeshId, MeshPlace>,
     /// Functions in order of appearance.
     pub funcs: PrimaryMap<FuncId, Func>,
@@ -240,19 +240,19 @@ pub struct Module {
 }
 
 impl Func {
-    /// The position of parameter `i` in the source text; that of the function if unknown.
+    /// The position of parameter `i` in the source text; if unknown, the position of the function.
     #[must_use]
     pub fn arg_span(&self, i: usize) -> Span {
         self.arg_spans.get(i).copied().unwrap_or(self.span)
     }
 
-    /// The position of result `i` in the source text; that of the function if unknown.
+    /// The position of result `i` in the source text; if unknown, the position of the function.
     #[must_use]
     pub fn res_span(&self, i: usize) -> Span {
         self.res_spans.get(i).copied().unwrap_or(self.span)
     }
 
-    /// The front end's name of parameter `i`: that of its location in `locs`, else `jax.arg_info`.
+    /// The front end's name of parameter `i`: the name in its location in `locs`, or else its attribute `jax.arg_info`.
     #[must_use]
     pub fn argument_name(&self, locs: &LocTable, i: usize) -> Option<String> {
         let loc = self.arg_locs.get(i).and_then(|loc| loc.expand());
@@ -269,7 +269,7 @@ impl Func {
         self.argument_name(locs, i).or_else(of_text).unwrap_or_else(|| format!("arg{i}"))
     }
 
-    /// The front end's name of result `i`: `jax.result_info`.
+    /// The front end's name of result `i`: its attribute `jax.result_info`.
     #[must_use]
     pub fn result_name(&self, i: usize) -> Option<String> {
         self.res_attrs.get(i)?.result_info().map(str::to_owned)
@@ -290,7 +290,7 @@ impl Module {
         id
     }
 
-    /// Name of a mesh.
+    /// The name of a mesh of the module.
     #[must_use]
     pub fn mesh_name(&self, mesh: MeshId) -> &str {
         self.mesh_names.iter().find(|(_, id)| **id == mesh).map_or("?", |(name, _)| name)
@@ -366,7 +366,7 @@ impl Module {
         arg
     }
 
-    /// Appends an unnamed parameter to a function and an argument to its body. Returns its index and its value.
+    /// Appends an unnamed parameter to a function and an argument to its body. Returns the index of the parameter and the argument.
     pub fn add_parameter(&mut self, func: FuncId, body: RegionId, ty: TypeId) -> (usize, ValueId) {
         let value = self.add_arg(body, ty);
         let func = &mut self.funcs[func];
@@ -376,7 +376,7 @@ impl Module {
         if !func.arg_locs.is_empty() {
             func.arg_locs.resize(place + 1, None.into());
         }
-        // Names from the text belong to the original parameters.
+        // The names in the text are those of the original parameters; the new one gets a default name.
         if !func.arg_names.is_empty() {
             func.arg_names.push(format!("arg{place}").into());
         }
@@ -505,8 +505,8 @@ impl Module {
         self.types.as_tensor(self.values[value].ty)
     }
 
-    /// The type of a value as stored in memory: for a quantized tensor, the tensor of its storage type. `None` for tokens, tuples and
-    /// others. Shapes and sizes are those of the value, but the meaning of its elements is not.
+    /// The tensor type of a value as stored in memory: the elements of a quantized tensor have the storage type. `None` for tokens, tuples
+    /// and others. Use it for shapes and sizes in bytes, but not for the meaning of elements.
     #[must_use]
     #[inline]
     pub fn stored(&self, value: ValueId) -> Option<&TensorType> {
@@ -547,7 +547,7 @@ impl Module {
     /// The elements of an integer constant, row-major; `None` for other values, and for constants with very many elements.
     #[must_use]
     pub fn constant_integers(&self, value: ValueId) -> Option<SizeList> {
-        /// More elements than any list of dimensions has.
+        /// Above this number of elements, a constant is not a list of dimensions or sizes.
         const MANY: i64 = 1024;
         let ty = self.tensor(value)?;
         let OpKind::Constant(dense) = &self.ops[self.def_op(value)?].kind else { return None };
@@ -582,7 +582,7 @@ impl Module {
         matches!(self.ops[last].kind, OpKind::Return).then_some(last)
     }
 
-    /// Every operation under `region`, in pre-order.
+    /// Every operation in `region` and in regions nested in it, in pre-order.
     #[must_use]
     pub fn walk(&self, region: RegionId) -> Vec<OpId> {
         self.walk_where(region, |_| true)
@@ -594,7 +594,7 @@ impl Module {
         self.walk_with_regions(region, enters).0
     }
 
-    /// The operations of [`Module::walk_where`], and the regions that they are in: `region`, then those of each operation.
+    /// The operations that [`Module::walk_where`] returns, and the regions that contain them, each region before the regions nested in it.
     #[must_use]
     pub fn walk_with_regions(
         &self,
@@ -621,10 +621,10 @@ impl Module {
         (ops, regions)
     }
 
-    /// Every operation under `region`, in post-order.
+    /// Every operation in `region` and in regions nested in it, in post-order.
     #[must_use]
     pub fn walk_inner_first(&self, region: RegionId) -> Vec<OpId> {
-        // The reverse of a pre-order walk from last to first.
+        // Post-order is the reverse of a pre-order that visits the operations of each region from last to first.
         let mut out = Vec::new();
         let mut stack: Vec<OpId> = self.regions[region].ops.to_vec();
         while let Some(op) = stack.pop() {
@@ -637,7 +637,7 @@ impl Module {
         out
     }
 
-    /// `region` and every region under it.
+    /// `region` and every region nested in it.
     #[must_use]
     pub fn regions_under(&self, region: RegionId) -> Vec<RegionId> {
         let mut out = vec![region];
@@ -701,7 +701,8 @@ impl Uses {
         for i in 1..first.len() {
             first[i] += first[i - 1];
         }
-        // Compressed rows, as for a sparse matrix: count, running sums, fill. Two allocations in place of one per value.
+        // The format is that of a sparse matrix in compressed rows: uses are counted, the counts are summed to row offsets, and the rows
+        // are filled. This takes two allocations instead of one per value.
         let mut next = first.clone();
         let mut list = vec![(OpId::new(0), 0); first.last().copied().unwrap_or(0) as usize];
         for &op in ops {

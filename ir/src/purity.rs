@@ -1,4 +1,4 @@
-//! Purity of operations.
+//! Purity of operations: whether they terminate and have no side effects.
 
 use crate::{Effect, Module, Op, OpId};
 

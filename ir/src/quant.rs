@@ -41,9 +41,9 @@ pub struct QuantStorage {
     pub si: bool,
     /// The number of bits.
     pub bits: u32,
-    /// Least value.
+    /// The least value of a storage integer.
     pub min: i64,
-    /// Greatest value.
+    /// The greatest value of a storage integer.
     pub max: i64,
 }
 
@@ -67,7 +67,7 @@ pub enum QuantKind {
     Any,
     /// `!quant.calibrated`: only the range of the values is known.
     Calibrated {
-        /// Least value.
+        /// The least value.
         min: FloatBits,
         /// Greatest value.
         max: FloatBits,
@@ -76,7 +76,7 @@ pub enum QuantKind {
     PerTensor(QuantParams),
     /// One scale for each index of a dimension.
     PerAxis {
-        /// The dimension.
+        /// The dimension of which each index has its own scale.
         axis: i32,
         /// Scale and zero point of each index.
         params: Vec<QuantParams>,
@@ -200,7 +200,7 @@ impl Quant {
         }
     }
 
-    /// Returns the quantized dimension, of per-axis quantization.
+    /// Returns the quantized dimension; `None` unless the quantization is per axis.
     #[must_use]
     pub fn axis(&self) -> Option<i32> {
         match self.kind {
@@ -209,7 +209,7 @@ impl Quant {
         }
     }
 
-    /// Returns the expressed type, if shardc has it.
+    /// Returns the expressed type as a [`DType`]; `None` if the type is omitted or has no `DType`.
     #[must_use]
     pub fn expressed_dtype(&self) -> Option<DType> {
         DType::parse(self.expressed.as_deref()?)
@@ -253,10 +253,10 @@ impl fmt::Display for Quant {
     }
 }
 
-/// Writes `{{1.0, 2.0}, {3.0:1, 4.0:9}}`: opens a brace before the first and closes it after the last element of each group. It is not
-/// recursive, since a text may claim any rank.
+/// Writes `{{1.0, 2.0}, {3.0:1, 4.0:9}}`: opens braces before the first element of each group, and closes them after the last. The loop
+/// replaces recursion, which could overflow the stack: the rank in a text is not limited.
 fn write_nested(f: &mut fmt::Formatter<'_>, counts: &[i64], params: &[QuantParams]) -> fmt::Result {
-    // The number of elements of the groups of each level, outermost first.
+    // For each nesting level, the number of elements in one group, innermost first.
     let mut sizes: SmallVec<[usize; 4]> = SmallVec::new();
     let mut size = 1usize;
     for &count in counts.iter().rev() {
@@ -285,7 +285,8 @@ impl QuantTensor {
         self.shape.len()
     }
 
-    /// Returns the tensor of the storage type, rounded up to the next element type if none has its width.
+    /// Returns the tensor type as stored in memory: the element type is the storage type or, if no element type has its width, the next
+    /// wider one.
     #[must_use]
     pub fn stored(&self) -> TensorType {
         let widest = QuantStorage::full(true, 32);

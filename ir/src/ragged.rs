@@ -97,8 +97,8 @@ fn text(groups: &ReplicaGroups) -> String {
     format!("dense<[{}]> : tensor<{}x{width}xi64>", rows.join(", "), groups.len())
 }
 
-/// Reads `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`, or the same as a splat, or with little-endian bytes in hexadecimal digits. `None`
-/// if the elements do not fill the type.
+/// Parses `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`. The elements may also be a splat, or little-endian bytes in hexadecimal digits.
+/// `None` if the elements do not fill the type.
 fn matrix(text: &str) -> Option<ReplicaGroups> {
     let (elements, ty) = text.trim().strip_prefix("dense<")?.split_once("> : tensor<")?;
     let mut sizes = ty.trim_end_matches('>').split('x');

@@ -5,8 +5,8 @@ use smallvec::SmallVec;
 
 use crate::{DType, DTypeClass, Dense, Module, OpId, OpKind, ReductionKind, RegionId, ValueId};
 
-/// Returns the reduction that `region` applies to each of its `n` pairs of arguments (the first `n` with the other `n`), if it is the same
-/// single operation for all.
+/// Returns the reduction that `region` applies to its arguments: argument `i` is combined with argument `n + i`, for each `i` below `n`.
+/// `None` unless all pairs are combined by the same single operation.
 #[must_use]
 pub fn reduction_of(module: &Module, region: RegionId, n: usize) -> Option<ReductionKind> {
     let body = &module.regions[region];
@@ -49,7 +49,7 @@ pub fn collective_reduction(module: &Module, op: OpId) -> Option<ReductionKind> 
     possible.then_some(kind)
 }
 
-/// Adds a region that combines two elements.
+/// Adds a region that combines two scalars of type `dtype` with the reduction `kind`.
 pub fn reducer(module: &mut Module, kind: ReductionKind, dtype: DType) -> RegionId {
     let ty = module.types.tensor(&[], dtype);
     let region = module.add_region(&[ty, ty]);
@@ -82,7 +82,7 @@ pub fn identity(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 16]>>
     }
 }
 
-/// Returns, as an element, the number whose addition leaves every value bit-identical: `0.0 + -0.0` would be `0.0`.
+/// Returns the bytes of the zero whose addition leaves every value bit-identical: `-0.0` for floats, since `0.0 + -0.0` is `0.0`.
 pub fn exact_zero(dtype: DType) -> SmallVec<[u8; 16]> {
     let part = match dtype {
         DType::C64 => DType::F32,
@@ -148,8 +148,8 @@ pub fn is_identity(module: &Module, value: ValueId, kind: ReductionKind) -> bool
     }
 }
 
-/// Whether the result of `op`, a `reduce_window` or similar, does not depend on how often the initial values are used. In
-/// the specification, operands are padded with them, but XLA's back ends skip padding positions.
+/// Whether the result of `op` (a `reduce_window`, for example) does not depend on how often the initial values are used. In the
+/// specification, operands are padded with initial values, but XLA's back ends skip padding positions.
 pub fn init_counts_for_nothing(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let inits = &data.operands[data.operands.len() / 2..];
@@ -157,7 +157,7 @@ pub fn init_counts_for_nothing(module: &Module, op: OpId) -> bool {
     kind.is_some_and(|kind| is_idempotent(kind) || inits.iter().all(|&init| is_identity(module, init, kind)))
 }
 
-/// Whether the reduction is idempotent.
+/// Whether the reduction is idempotent: combining a value with itself does not change it.
 #[must_use]
 pub fn is_idempotent(kind: ReductionKind) -> bool {
     match kind {

@@ -13,11 +13,11 @@ use crate::{AxisList, AxisRef, DYNAMIC, Mesh, MeshId, ReductionKind, Shape, Shar
 /// Axes that move from one dimension of a tensor to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AxisMove {
-    /// The axes that move.
+    /// The axes that are moved.
     pub axes: AxisList,
-    /// The dimension that is gathered.
+    /// The dimension that the axes shard before the move.
     pub from: u32,
-    /// The dimension that is sharded.
+    /// The dimension that the axes shard after the move.
     pub to: u32,
 }
 
@@ -51,7 +51,7 @@ impl DimSharding {
 pub struct TensorSharding {
     /// The mesh that the axes belong to.
     pub mesh: MeshId,
-    /// One entry per dimension.
+    /// The sharding of each dimension.
     pub dims: SmallVec<[DimSharding; 4]>,
     /// Axes along which propagation must leave the tensor replicated.
     pub replicated: AxisList,
@@ -159,7 +159,8 @@ impl TensorSharding {
             .collect()
     }
 
-    /// Returns the sharding with closed dimensions and without priorities or replicated axes: only its placement.
+    /// Returns a sharding that places the same data on each device, with closed dimensions and without priorities or explicitly replicated
+    /// axes.
     #[must_use]
     pub fn closed(&self) -> Self {
         TensorSharding {
@@ -246,13 +247,13 @@ pub struct ShardingTable {
 }
 
 impl ShardingTable {
-    /// The handle of `sharding`.
+    /// Interns `sharding`, and returns its handle.
     pub fn intern(&mut self, sharding: TensorSharding) -> ShardingId {
         // Shardings are never removed, so handles stay valid. Equal shardings have equal handles, so passes compare handles.
         ShardingId::new(self.pool.insert_full(sharding).0)
     }
 
-    /// The sharding of a handle.
+    /// The sharding that a handle refers to.
     #[must_use]
     #[inline]
     pub fn get(&self, id: ShardingId) -> &TensorSharding {

@@ -1,10 +1,10 @@
 //! Suggestions for misspelt names: the "did you mean" of error messages.
 
-/// The hint if a message lists arguments by number, because the program has no names for them.
+/// The hint for messages that can refer to arguments only by number, because the program has no names for them.
 pub const EXPORT_NAMES: &str = "the arguments of the program have no names; JAX writes them with \
                                 `jax.jit(f).lower(...).as_text(debug_info=True)`";
 
-/// Longer names are not compared: the distance takes quadratic time.
+/// Longer names get no suggestion, since computing the edit distance takes quadratic time.
 const MAX_NAME: usize = 64;
 
 /// The edit distance between `a` and `b`: insertions, deletions, substitutions and transpositions of adjacent characters (optimal string

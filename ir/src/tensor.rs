@@ -22,7 +22,7 @@ pub struct TensorType {
 pub enum Encoding {
     /// `#stablehlo.bounds<?, 4>`: the upper bound of each dimension; [`DYNAMIC`] if there is none.
     Bounds(Shape),
-    /// Any other, verbatim.
+    /// Any other encoding, verbatim.
     Other(Box<str>),
 }
 
@@ -76,7 +76,7 @@ impl TensorType {
         self.shape.iter().try_fold(1i64, |acc, &n| if n == DYNAMIC { None } else { acc.checked_mul(n) })
     }
 
-    /// The error in the sizes or bounds, as part of a sentence: see [`limits::size_fault`].
+    /// Describes, as part of a sentence, why the sizes or bounds are invalid (see [`limits::size_fault`]); `None` if they are valid.
     #[must_use]
     pub fn size_fault(&self) -> Option<String> {
         let element = self.dtype.bytes() as i64;

@@ -9,30 +9,30 @@ use crate::{
 
 /// Inserts operations whose result types follow from their operands or from a shape.
 pub trait TensorBuild: Build {
-    /// The element type of a tensor of numbers; `None` for other values.
+    /// The element type of a numeric tensor; `None` for other values.
     fn dtype(&mut self, value: ValueId) -> Option<DType> {
         self.module().tensor(value).map(|ty| ty.dtype)
     }
 
-    /// An operation whose one result has this shape and element type.
+    /// Inserts an operation with one result that has this shape and element type.
     fn tensor(&mut self, kind: OpKind, operands: &[ValueId], shape: &[i64], dtype: DType) -> ValueId {
         let ty = self.module().types.tensor(shape, dtype);
         self.op1(kind, operands, ty)
     }
 
-    /// An operation whose one result has the type of its first operand.
+    /// Inserts an operation with one result that has the type of the first operand.
     fn alike(&mut self, kind: OpKind, operands: &[ValueId]) -> ValueId {
         let ty = self.module().values[operands[0]].ty;
         self.op1(kind, operands, ty)
     }
 
-    /// An operation whose one result has the type of `like`.
+    /// Inserts an operation with one result that has the type of `like`.
     fn alike_to(&mut self, kind: OpKind, operands: &[ValueId], like: ValueId) -> ValueId {
         let ty = self.module().values[like].ty;
         self.op1(kind, operands, ty)
     }
 
-    /// The type of a numeric tensor with a different size for one dimension; for any other value, its own type.
+    /// The type of `value` with size `size` in dimension `dim`; if `value` is not a numeric tensor, its type unchanged.
     fn type_with_size(&mut self, value: ValueId, dim: usize, size: i64) -> TypeId {
         let module = self.module();
         let ty = module.values[value].ty;
@@ -44,24 +44,24 @@ pub trait TensorBuild: Build {
         module.types.tensor(&shape, dtype)
     }
 
-    /// A slice along one dimension.
+    /// Inserts a slice along one dimension.
     fn range(&mut self, value: ValueId, dim: usize, start: i64, limit: i64) -> ValueId {
         let spec = SliceSpec::range(self.module().shape(value), dim, start, limit);
         let ty = self.type_with_size(value, dim, limit - start);
         self.op1(OpKind::Slice(Box::new(spec)), &[value], ty)
     }
 
-    /// An element-wise operation on one tensor.
+    /// Inserts an element-wise operation on one tensor.
     fn unary(&mut self, op: UnaryOp, value: ValueId) -> ValueId {
         self.alike(OpKind::Unary(op), &[value])
     }
 
-    /// An element-wise operation on two tensors.
+    /// Inserts an element-wise operation on two tensors.
     fn binary(&mut self, op: BinaryOp, a: ValueId, b: ValueId) -> ValueId {
         self.alike(OpKind::Binary(op), &[a, b])
     }
 
-    /// `value` with elements of type `dtype`.
+    /// Inserts a conversion of `value` to elements of type `dtype`.
     fn convert(&mut self, value: ValueId, dtype: DType) -> ValueId {
         if self.dtype(value) == Some(dtype) {
             return value;
@@ -70,29 +70,29 @@ pub trait TensorBuild: Build {
         self.tensor(OpKind::Convert, &[value], &shape, dtype)
     }
 
-    /// A splat constant with the type of `value`.
+    /// Inserts a splat constant with the type of `value`.
     fn full(&mut self, number: f64, value: ValueId) -> Option<ValueId> {
         let (shape, dtype) = (self.module().shape(value).to_vec(), self.dtype(value)?);
         Some(self.splat(&encode(dtype, number)?, &shape, dtype))
     }
 
-    /// A constant with these bytes, element after element.
+    /// Inserts a constant whose elements have these bytes, one element after the other.
     fn elements(&mut self, bytes: Vec<u8>, shape: &[i64], dtype: DType) -> ValueId {
         self.tensor(OpKind::Constant(Dense::compact(dtype.bytes(), bytes)), &[], shape, dtype)
     }
 
-    /// A constant of zeros.
+    /// Inserts a constant whose elements are all zero.
     fn zeros(&mut self, shape: &[i64], dtype: DType) -> ValueId {
         self.splat(&vec![0; dtype.bytes()], shape, dtype)
     }
 
-    /// Broadcasts `value` to `shape`; its dimensions become the dimensions `dims` of the result.
+    /// Inserts a broadcast of `value` to `shape`: dimension `i` of `value` becomes dimension `dims[i]` of the result.
     fn spread(&mut self, value: ValueId, dims: DimList, shape: &[i64]) -> Option<ValueId> {
         let dtype = self.dtype(value)?;
         Some(self.tensor(OpKind::BroadcastInDim { dims }, &[value], shape, dtype))
     }
 
-    /// Sums along dimensions.
+    /// Inserts a sum over the dimensions `dims`.
     fn sum(&mut self, value: ValueId, dims: DimList) -> Option<ValueId> {
         let dtype = self.dtype(value)?;
         let shape = self.module().shape(value).iter().enumerate();

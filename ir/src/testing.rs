@@ -55,7 +55,7 @@ pub(crate) fn push(
     op
 }
 
-/// Ends a region.
+/// Appends a return of these values to a region.
 pub(crate) fn ret(module: &mut Module, into: RegionId, values: &[ValueId]) -> OpId {
     push(module, into, OpKind::Return, values, "", &[])
 }

@@ -57,7 +57,7 @@ pub fn known_trips(module: &Module, op: OpId) -> Option<u64> {
     };
     let ((counter, offset), direction, bound) = match scalars.value(right) {
         Some(bound) => (scalars.counter(cond, left)?, direction, bound),
-        // `10 > i` is `i < 10`.
+        // The counter may be the right operand: `10 > i` is treated as `i < 10`.
         None => (scalars.counter(cond, right)?, mirrored(direction), scalars.value(left)?),
     };
     let start = scalars.value(*data.operands.get(counter)?)?.checked_add(offset)?;
@@ -85,7 +85,8 @@ pub fn counter(module: &Module, op: OpId, i: usize) -> Option<(i64, i64)> {
     Some((scalars.value(*module.ops[op].operands.get(i)?)?, scalars.step(i)?))
 }
 
-/// The largest number of operations that one evaluation visits: a condition has few operations, but a value may be reached on many paths.
+/// The largest number of operations that one evaluation visits. Conditions have few operations, but the same operation may be visited many
+/// times, on different paths.
 const MAX_VISITS: usize = 64;
 
 /// Evaluates integer scalars that the loop `op` reads, in its regions or before it.

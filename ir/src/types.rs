@@ -25,12 +25,12 @@ pub enum Type {
 #[derive(Clone, Debug, Default)]
 pub struct TypeTable {
     set: IndexSet<Type, FxBuildHasher>,
-    /// The storage tensor types of quantized types, by handle.
+    /// For each quantized type, the tensor type with its storage type as the element type.
     stored: SecondaryMap<TypeId, Option<Box<TensorType>>>,
 }
 
 impl TypeTable {
-    /// The handle of `ty`.
+    /// Interns `ty`, and returns its handle.
     pub fn intern(&mut self, ty: Type) -> TypeId {
         let (index, is_new) = self.set.insert_full(ty);
         let id = TypeId::new(index);
@@ -45,7 +45,7 @@ impl TypeTable {
         self.intern(Type::Tensor(TensorType::new(shape, dtype)))
     }
 
-    /// The type of a handle.
+    /// The type that a handle refers to.
     #[must_use]
     #[inline]
     pub fn get(&self, id: TypeId) -> &Type {

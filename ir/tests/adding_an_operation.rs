@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// An operation with attributes and a pretty form.
+/// The operation that the test looks for in the sources: it has attributes and a pretty form.
 const VARIANT: &str = "Fft";
 const NAME: &str = "\"stablehlo.fft\"";
 
-/// Places that name this operation but not every operation: a pass handles it specially, or the graph builder has a method for it.
+/// Files that name `VARIANT` although they need not name every operation: a pass handles it specially, or the graph builder has a method
+/// for it.
 const OWN: &[&str] = &[
     "crates/autodiff/src/transpose/rules/linear_algebra.rs",
     "crates/graph/src/ops/linalg.rs",
@@ -37,7 +38,7 @@ fn listed() -> BTreeSet<String> {
     text.lines().filter_map(place).collect()
 }
 
-/// Whether a source names the operation: as a variant, in a declaration, or by its name in programs.
+/// Whether a source file names the operation: as a variant of `OpKind`, in a declaration, or by its name in StableHLO.
 fn names_it(source: &str) -> bool {
     let variants = ["OpKind::", "K::"].map(|path| format!("{path}{VARIANT}"));
     let is_variant = |at: usize, found: &str| {

@@ -1,4 +1,4 @@
-//! Mixed-radix digits: the coordinates along axes that a device id consists of.
+//! Mixed-radix digits. A device id is a mixed-radix number whose digits are its coordinates along axes.
 
 use smallvec::SmallVec;
 
@@ -11,12 +11,13 @@ pub struct Digit {
     pub size: u32,
 }
 
-/// Digits from major to minor. No two consecutive digits could be merged.
+/// Digits of a mixed-radix number, in the order of a counter: the last digit varies fastest. Adjacent digits that together form one digit
+/// are always merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Digits(pub(super) SmallVec<[Digit; 3]>);
 
 impl Digit {
-    /// The stride of the next more major digit. Its multiples have zero in this digit and in all less major digits.
+    /// The stride of the next more major digit, `stride * size`. In a multiple of it, this digit and all more minor digits are zero.
     #[must_use]
     pub fn end(self) -> u64 {
         u64::from(self.stride) * u64::from(self.size)
@@ -31,7 +32,7 @@ impl Digit {
 }
 
 impl Digits {
-    /// The digits, with adjacent ones merged; `None` if their product exceeds 32 bits.
+    /// The digits, with adjacent ones merged; `None` if the product of their sizes exceeds 32 bits.
     pub(super) fn new(digits: impl IntoIterator<Item = Digit>) -> Option<Digits> {
         let mut merged: SmallVec<[Digit; 3]> = SmallVec::new();
         for digit in digits.into_iter().filter(|digit| digit.size != 1) {
@@ -45,8 +46,8 @@ impl Digits {
         Some(Digits(merged))
     }
 
-    /// Returns mixed-radix digits (each with a stride and a size) whose counter, from zero upwards, yields `ids` in order. `None` if `ids` does
-    /// not have this form.
+    /// Returns mixed-radix digits (each with a stride and a size) whose counter, from zero upwards, yields `ids` in order. `None` if
+    /// `ids` does not have this form.
     pub(super) fn read(ids: impl ExactSizeIterator<Item = i64> + Clone) -> Option<Digits> {
         let mut digits: SmallVec<[Digit; 3]> = SmallVec::new();
         let (mut period, count) = (1, ids.len());
@@ -76,7 +77,8 @@ impl Digits {
         value
     }
 
-    /// The index that these digits of a number represent; other digits are ignored.
+    /// Returns the number that these digits of `number` form, with the last digit as the most minor one. Other digits of `number` are
+    /// ignored.
     pub(super) fn index_of(&self, number: i64) -> usize {
         self.0.iter().fold(0, |index, digit| {
             let (stride, size) = (i64::from(digit.stride), i64::from(digit.size));
@@ -94,7 +96,7 @@ impl Digits {
     }
 }
 
-/// An iterator over the values of digits, counted up.
+/// An iterator over all numbers that the digits represent; the last digit varies fastest.
 #[derive(Clone)]
 pub(super) struct DigitValues<'a> {
     digits: &'a Digits,

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 pub use self::digits::Digit;
 use self::digits::{DigitValues, Digits};
 
-/// Groups of device ids in order, or pairs of source and target; cheap to clone.
+/// Replica groups, each an ordered list of device ids, or source-target pairs of a permute; cheap to clone.
 ///
 /// Groups are equal, with equal hashes, if they list the same ids in the same order, independently of how they were created: groups that
 /// have a strided form always use it.
@@ -27,13 +27,14 @@ enum Form {
     Listed(Arc<Listed>),
 }
 
-/// Groups of equal size that contain every device of `0..n` once. The id of member `m` of group `g` is number `g` of those that `groups`
-/// enumerates, plus number `m` of those that `members` enumerates. The digits of both together form a mixed-radix system of `0..n`.
+/// Groups of equal size that contain every device of `0..n` once. The id of member `m` of group `g` is a sum: the `g`-th number that the
+/// digits `groups` represent, plus the `m`-th number that the digits `members` represent. All these digits together are the digits of
+/// `0..n`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StridedGroups {
-    /// Determines the first device of each group.
+    /// The digits that represent the first device of each group.
     groups: Digits,
-    /// Determines the offset of each member from the first device of the group.
+    /// The digits that represent the offset of each member from the first device of its group.
     members: Digits,
 }
 
@@ -43,7 +44,7 @@ struct Listed {
     rows: Rows,
 }
 
-/// The end of each group in the list of all ids.
+/// How `Listed::ids` is divided into groups: `count` groups of `width` ids each, or the index of the end of each group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Rows {
     Even { count: usize, width: usize },
@@ -57,8 +58,8 @@ impl Default for Rows {
 }
 
 impl StridedGroups {
-    /// Groups of devices `0..n`: digits `groups` select a group, digits `members` a member, both from major to minor. `None` if these are
-    /// not the digits of `0..n`.
+    /// Groups of the devices `0..n`: the digits `groups` of a device id select its group, and the digits `members` its index in the group.
+    /// Both are listed from major to minor. `None` if these are not the digits of `0..n`.
     fn new(
         groups: impl IntoIterator<Item = Digit>,
         members: impl IntoIterator<Item = Digit>,
@@ -89,7 +90,7 @@ impl StridedGroups {
         &self.groups.0
     }
 
-    /// The number of devices.
+    /// The number of devices in all groups together.
     #[must_use]
     pub fn num_devices(&self) -> usize {
         self.groups.count() * self.members.count()
@@ -152,14 +153,14 @@ impl ReplicaGroups {
         Self::listed(Listed { ids, rows: Rows::Even { count, width } })
     }
 
-    /// The pairs of a permute.
+    /// The source-target pairs of a permute.
     #[must_use]
     pub fn pairs(pairs: impl IntoIterator<Item = (i64, i64)>) -> ReplicaGroups {
         Self::matrix(pairs.into_iter().flat_map(|(source, target)| [source, target]).collect(), 2)
     }
 
-    /// Groups of all devices `0..n`: digits `groups` select a group, digits `members` a member, both from major to minor. `None` if these
-    /// are not the digits of a mixed radix of `0..n`.
+    /// Groups of all devices `0..n`: the digits `groups` of a device id select its group, and the digits `members` its index in the group.
+    /// Both are listed from major to minor. `None` if these are not the digits of `0..n`.
     #[must_use]
     pub fn strided(
         groups: impl IntoIterator<Item = Digit>,
@@ -277,13 +278,13 @@ impl ReplicaGroups {
         }
     }
 
-    /// The groups as lists.
+    /// The groups as lists of device ids.
     #[must_use]
     pub fn to_lists(&self) -> Vec<Vec<i64>> {
         self.iter().map(|group| group.iter().collect()).collect()
     }
 
-    /// Edits the groups as lists. Returns the result of `change`.
+    /// Converts the groups to lists, which `change` edits. Returns the result of `change`.
     pub fn edit<R>(&mut self, change: impl FnOnce(&mut Vec<Vec<i64>>) -> R) -> R {
         let mut lists = self.to_lists();
         let result = change(&mut lists);
@@ -291,7 +292,7 @@ impl ReplicaGroups {
         result
     }
 
-    /// The groups with each id mapped to a new id.
+    /// Returns the groups with each id replaced by the result of the function `id`.
     #[must_use]
     pub fn map(&self, mut id: impl FnMut(i64) -> i64) -> ReplicaGroups {
         match &self.0 {
@@ -366,7 +367,7 @@ impl<'a> Iterator for GroupIter<'a> {
 
 impl ExactSizeIterator for GroupIter<'_> {}
 
-/// The devices of a group in order, or source and target.
+/// One replica group (its device ids in order), or one source-target pair.
 #[derive(Clone, Copy)]
 pub struct Group<'a>(Members<'a>);
 
@@ -401,7 +402,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The first id.
+    /// The first id of the group.
     #[must_use]
     pub fn first(self) -> Option<i64> {
         self.get(0)
@@ -413,7 +414,7 @@ impl<'a> Group<'a> {
         (self.len() == 2).then_some((self.get(0)?, self.get(1)?))
     }
 
-    /// The ids in order.
+    /// The ids of the group, in order.
     pub fn iter(self) -> GroupIds<'a> {
         GroupIds(match self.0 {
             Members::Strided(first, digits) => IdsOf::Strided(first, digits.values()),
@@ -437,7 +438,7 @@ impl fmt::Debug for Group<'_> {
     }
 }
 
-/// The ids of a [`Group`].
+/// An iterator over the ids of a [`Group`].
 #[derive(Clone)]
 pub struct GroupIds<'a>(IdsOf<'a>);
 
@@ -508,7 +509,7 @@ mod tests {
         assert_eq!(ReplicaGroups::strided([digit(2, 2)], [digit(4, 2)]), None);
     }
 
-    /// Every pair of lists of digits with small radices, compared to the lists of ids.
+    /// Compares strided groups to the same groups as lists of ids, for every way to divide the digits into groups and members.
     #[test]
     fn strides_and_lists_say_the_same() {
         for sizes in [[2_u32, 2, 2], [2, 3, 4], [5, 2, 1], [1, 1, 6]] {

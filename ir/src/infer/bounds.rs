@@ -11,7 +11,7 @@ fn limit(tensor: &TensorType, d: usize) -> Option<i64> {
     (limit != DYNAMIC).then_some(limit)
 }
 
-/// Whether no size of one type exceeds the bound in the other.
+/// Whether no static size of one type exceeds the bound of the same dimension in the other type.
 pub(crate) fn bounds_fit(a: &TensorType, b: &TensorType) -> bool {
     if a.encoding.is_none() && b.encoding.is_none() {
         return true;
@@ -43,7 +43,7 @@ pub(crate) fn bound(tensor: &TensorType, d: usize) -> Option<i64> {
 
 /// Returns the encoding of the common type of two operands with the same shape: for each dimension the smaller bound.
 pub(crate) fn joined(op: &str, a: &TensorType, b: &TensorType, shape: &[i64]) -> Res<Option<Encoding>> {
-    // Equal encodings are not enough: `?` with the bound 8 joined with 5 has the size 5, and no bound.
+    // Equal encodings are not enough: a dynamic size with the bound 8, joined with the static size 5, is the static size 5 without a bound.
     if a.encoding == b.encoding && !shape.iter().zip(&a.shape).any(|(n, m)| n != m) {
         return Ok(a.encoding.clone());
     }

@@ -1,4 +1,4 @@
-//! Checks of broadcasts.
+//! Checks of the results of broadcasts.
 
 use super::{Ctx, Res, distinct_dims, ensure, size_fits};
 use crate::TensorType;

@@ -28,7 +28,7 @@ pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
             Type::Tensor(_) | Type::Token | Type::Tuple(_) | Type::Other(_) => {}
         }
     }
-    // A type that starts with this prefix but was not parsed as a tensor has an unknown element type.
+    // A type that starts with `tensor<` but was not parsed as a tensor has an element type that shardc does not know.
     if let Some(ty) = foreign
         && computes(&data.kind)
     {
@@ -88,8 +88,9 @@ fn accumulates(kind: &OpKind) -> bool {
     kind.def().work == Work::Contraction
 }
 
-/// Checks the size of the dimension that an all-gather or reduce-scatter changes: a multiple or a divisor of the operand's size. Returns
-/// that dimension. The groups do not determine the size, since a group of replicas may represent more devices than it lists.
+/// Checks the dimension that an all-gather or reduce-scatter changes: the larger of its sizes in operand and result must be a multiple of
+/// the smaller. Returns the index of the dimension. The exact factor is not checked, since a group of replicas may represent more devices
+/// than it lists.
 fn exchanged(cx: &Ctx<'_>, written: &[TypeId]) -> Res<Option<usize>> {
     let (dim, gathers) = match cx.kind {
         OpKind::AllGather { dim, .. } => (*dim as usize, true),
@@ -235,7 +236,8 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
                 DynamicOp::Iota { dim } => dynamic::iota(cx, *dim, result),
                 DynamicOp::Pad => dynamic::pad(cx, result),
                 DynamicOp::RealSlice => dynamic::real_slice(cx, result),
-                // The type is inferred, except for the dimensions that an unknown padding changes.
+                // Type inference has already checked the result, except for dimensions that depend on a padding operand with unknown
+                // values.
                 DynamicOp::Gather(_) | DynamicOp::Convolution(_) => Ok(()),
             }
         }
@@ -285,7 +287,7 @@ fn bitcast_convert(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     let (Some(from), Some(to)) = (width(cx, cx.ty(0)?), results.first().and_then(|&ty| width(cx, ty))) else {
         return Err(Fail::Unknown);
     };
-    // The narrower type has one more dimension, over the parts of a wide element.
+    // The tensor with the narrower elements has an additional last dimension, over the pieces of each wide element.
     let fits = match from.cmp(&to) {
         std::cmp::Ordering::Equal => shape_fits(&operand.shape, &result.shape),
         std::cmp::Ordering::Greater => split_fits(&operand.shape, from, &result.shape, to),
@@ -318,7 +320,7 @@ fn constant(cx: &Ctx<'_>, dense: &Dense, results: &[TypeId]) -> Res<()> {
     let result = only(cx, results)?;
     ensure!(result.is_static(), "a constant must have a static shape, got {result}");
     if results.first().is_some_and(|&ty| cx.module.types.as_quantized(ty).is_some()) {
-        // The storage type differs from the expressed type.
+        // The elements have the storage type, which is not compared with `result`, a tensor of the expressed type.
         return Ok(());
     }
     match dense {

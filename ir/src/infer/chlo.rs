@@ -58,13 +58,13 @@ fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option
     Ok((shape, encoding(&limits)))
 }
 
-/// Returns the shape to which two operands broadcast, if `dims` maps the dimensions of the smaller operand to those of the larger.
+/// Returns the shape to which two operands broadcast. Dimension `i` of the operand of lower rank is dimension `dims[i]` of the other.
 fn along(cx: &Ctx<'_>, dims: &DimList) -> Res<Shape> {
     let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
     let (large, small) = if a.rank() > b.rank() { (a, b) } else { (b, a) };
     let fits = dims.len() == small.rank() && dims.iter().all(|&d| (d as usize) < large.rank());
     if !fits {
-        // As in MLIR, only the lowering rejects such dimensions.
+        // MLIR's verifier accepts invalid `dims` too; its lowering to StableHLO rejects them.
         return Err(Fail::Free);
     }
     let mut shape = large.shape.clone();
@@ -88,7 +88,7 @@ pub(crate) fn broadcasting(cx: &Ctx<'_>, spec: &BroadcastingSpec) -> Res<Types> 
     ensure!(a.dtype == b.dtype, "operands of {} have different element types: {a} and {b}", cx.name());
     let dtype = match spec.op {
         BroadcastingOp::Binary(op) => {
-            // The element type of shifts is checked only after they are expanded to operands of the same shape.
+            // The element types of other operations, such as shifts, are checked only after their expansion to operands of equal shapes.
             let logic = matches!(op.op(), BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
             if logic {
                 check_binary(cx, op.op(), a.dtype)?;
@@ -175,7 +175,7 @@ pub(crate) fn ragged_dot(cx: &Ctx<'_>, spec: &RaggedDotSpec) -> Res<Types> {
     let before = |list: &DimList| list.iter().take_while(|&&d| d != ragged).copied().collect::<DimList>();
     let is_batch = spec.lhs_batch.contains(&ragged);
     let is_contracting = spec.lhs_contract.contains(&ragged);
-    // Group sizes are one list, or one list for each index of the dimensions before the ragged dimension.
+    // The group sizes are one list for the whole tensor, or one list for each index of the dimensions that precede the ragged dimension.
     let mut prefix = before(&spec.lhs_batch);
     if is_contracting {
         prefix.extend(before(&spec.lhs_contract));

@@ -25,7 +25,7 @@ impl Ctx<'_> {
     }
 }
 
-/// Checks a result with operand `i` as its shape.
+/// Checks the result of an operation whose operand `i` is the shape of the result.
 fn shape_operand(cx: &Ctx<'_>, i: usize, result: &TensorType) -> Res<()> {
     let rank = cx.list(i)?;
     ensure!(
@@ -184,7 +184,7 @@ pub(crate) fn set_dimension_size(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
     let mut limits =
         operand.bounds().map_or_else(|| Shape::from_elem(DYNAMIC, shape.len()), Shape::from_slice);
     if limits.len() != shape.len() {
-        // The verifier rejects such bounds (I17).
+        // The verifier reports a list of bounds whose length is not the rank (I17).
         return Err(Fail::Unknown);
     }
     if shape[dim] != DYNAMIC {

@@ -120,7 +120,7 @@ pub(crate) fn check_binary(cx: &Ctx<'_>, op: BinaryOp, dtype: DType) -> Res<()> 
     accepts(cx, dtype, classes)
 }
 
-/// Returns the complex type with parts of this type.
+/// Returns the complex element type whose real and imaginary parts have the type `dtype`.
 pub(crate) fn complex_of(cx: &Ctx<'_>, dtype: DType) -> Res<DType> {
     match dtype {
         DType::F32 => Ok(DType::C64),
@@ -172,7 +172,7 @@ fn joined_same(cx: &Ctx<'_>, operands: &[usize; 2]) -> Res<Types> {
     Ok(smallvec![Ty::Tensor(TensorType { shape, dtype: a.dtype, encoding })])
 }
 
-/// Returns the common shape of these operands, with sizes that are static in either; their element types must be equal.
+/// Returns the common shape of these operands: a size is static if it is static in either of them. Their element types must be equal.
 fn joined(cx: &Ctx<'_>, operands: &[usize; 2]) -> Res<Shape> {
     let (a, b) = (cx.tensor(operands[0])?, cx.tensor(operands[1])?);
     ensure!(

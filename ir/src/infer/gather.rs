@@ -96,7 +96,7 @@ fn interleave(batch: &[i64], window: &[i64], window_dims: &[u32]) -> Shape {
         .collect()
 }
 
-/// Infers a gather. `sizes` are the slice sizes, if known.
+/// Infers the result type of a gather. `sizes` are the slice sizes, if known.
 pub(crate) fn gather(cx: &Ctx<'_>, spec: &GatherSpec, sizes: Option<&[i64]>) -> Res<Types> {
     let (operand, indices) = (cx.tensor(0)?, cx.tensor(1)?);
     let (batch, absent) = common(

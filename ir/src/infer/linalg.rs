@@ -19,7 +19,7 @@ pub(crate) fn dot_general(cx: &Ctx<'_>, spec: &DotSpec) -> Res<Types> {
     let batch = spec.lhs_batch.iter().map(|&d| lhs.shape[d as usize]);
     let free = |t: &TensorType, roles: &DimList| super::without(&t.shape, roles);
     let shape: Shape = batch.chain(free(lhs, &left)).chain(free(rhs, &right)).collect();
-    // This is only the default: a matmul may have a different element type (`accumulates`).
+    // This element type is only the default: a matmul may have a result of another type (`accumulates`).
     let dtype = if rhs.dtype.bits() > lhs.dtype.bits() { rhs.dtype } else { lhs.dtype };
     Ok(tensor(&shape, dtype))
 }

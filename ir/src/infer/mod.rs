@@ -86,11 +86,11 @@ pub fn infer_types(
 pub(crate) enum Ty {
     /// An interned type, usually an operand's.
     Same(TypeId),
-    /// A tensor.
+    /// A tensor type.
     Tensor(TensorType),
-    /// A token.
+    /// The type of a token.
     Token,
-    /// A tuple.
+    /// The type of a tuple of values with these types.
     Tuple(Vec<TypeId>),
 }
 
@@ -124,7 +124,8 @@ pub(crate) struct Ctx<'m> {
     pub(crate) kind: &'m OpKind,
     pub(crate) operands: &'m [ValueId],
     pub(crate) regions: &'m [RegionId],
-    /// For each quantized operand, then result, a tensor of its expressed type; empty if none is quantized, or if they are not checked.
+    /// For each operand, then for each result: if it is quantized, a tensor of its expressed type. Empty if none is quantized, or if
+    /// quantized values are not supported by the caller (`infer_types`).
     pub(crate) stand_ins: &'m [Option<TensorType>],
 }
 
@@ -178,7 +179,7 @@ impl<'m> Ctx<'m> {
     }
 
     /// Returns the element type in which region `region` reduces elements of type `dtype` to value `i`; `dtype` if the region is missing.
-    /// It must be a type of the same family that is at least as wide; any float type is accepted for floats.
+    /// Fails unless this type is of the same class as `dtype` and at least as wide; any float type is accepted for floats.
     pub(crate) fn accumulated(&self, region: usize, i: usize, dtype: DType) -> Res<DType> {
         let yielded = self.yields(region).and_then(|mut types| types.nth(i));
         let Some(body) = yielded.and_then(|ty| self.module.types.as_tensor(ty)) else { return Ok(dtype) };
@@ -339,12 +340,12 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
     }
 }
 
-/// Returns the type of operand `i`, for an operation with one result.
+/// Infers one result, with the type of operand `i`.
 pub(crate) fn same(cx: &Ctx<'_>, i: usize) -> Res<Types> {
     Ok(smallvec![Ty::Same(cx.ty(i)?)])
 }
 
-/// Returns a tensor type, for an operation with one result.
+/// Infers one result, a tensor with this shape and element type.
 pub(crate) fn tensor(shape: &[i64], dtype: DType) -> Types {
     smallvec![Ty::Tensor(TensorType::new(shape, dtype))]
 }

@@ -11,20 +11,20 @@ use crate::{
     QuantTensor, Quantized, SPELLING_ATTR, TensorType, Type, TypeId, UnaryOp,
 };
 
-/// The tensor of the expressed type of a quantized one.
+/// For a quantized tensor type, returns the tensor type with the same shape and the expressed element type.
 pub(crate) fn stand_in(module: &Module, ty: TypeId) -> Option<TensorType> {
     let tensor = module.types.as_quantized(ty)?;
     let dtype = tensor.element.expressed_dtype().unwrap_or(DType::F32);
     Some(TensorType { shape: tensor.shape.clone(), dtype, encoding: tensor.encoding.clone() })
 }
 
-/// The element type, if it is quantized.
+/// Returns the quantized element type of a tensor type; `None` if it is not quantized.
 fn element(module: &Module, ty: TypeId) -> Option<&Quant> {
     module.types.as_quantized(ty).map(|tensor| &tensor.element)
 }
 
-/// Whether values of one element type may be used as values of the other: equal storage and expressed types, and both per-tensor or both
-/// per-axis.
+/// Whether values with element type `a` may be used where `b` is required: both have the same storage and expressed types, and both are
+/// per-tensor or both per-axis.
 pub(crate) fn element_fits(a: &Quant, b: &Quant) -> bool {
     a.storage == b.storage && a.expressed == b.expressed && a.axis().is_some() == b.axis().is_some()
 }
@@ -35,7 +35,7 @@ fn promotes(from: &Quant, to: &Quant) -> bool {
     from.expressed == to.expressed && bits(from) <= bits(to)
 }
 
-/// Returns the operands whose elements must have the type of the results' elements.
+/// Returns the range of operands whose element types must be equal to the element type of the results. `count` is the number of operands.
 fn alike(kind: &OpKind, count: usize) -> std::ops::Range<usize> {
     use OpKind as K;
     match kind {
@@ -102,7 +102,7 @@ pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId], attrs: &AttrDict) -> Res<(
     check_kind(cx, &operands, results, attrs)
 }
 
-/// Checks the constraints of one kind of operation.
+/// Checks the constraints on quantized elements that are specific to the kind of operation.
 fn check_kind(cx: &Ctx<'_>, operands: &[TypeId], results: &[TypeId], attrs: &AttrDict) -> Res<()> {
     let module = cx.module;
     match (cx.kind, operands, results) {
@@ -207,7 +207,7 @@ fn same_shape(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
     Ok(())
 }
 
-/// Returns the expressed type, or the element type if it is not quantized.
+/// Returns the text of the expressed type; for a tensor that is not quantized, the text of its element type.
 fn expressed(module: &Module, ty: TypeId) -> Option<String> {
     match element(module, ty) {
         Some(q) => q.expressed.as_deref().map(str::to_owned),
@@ -215,7 +215,7 @@ fn expressed(module: &Module, ty: TypeId) -> Option<String> {
     }
 }
 
-/// Fails unless all or none of these are quantized, with matching types.
+/// Fails unless either none of these types is quantized, or all are, with compatible element types.
 fn all_alike(cx: &Ctx<'_>, types: impl Iterator<Item = TypeId> + Clone) -> Res<()> {
     let module = cx.module;
     let Some(first) = types.clone().find(|&ty| element(module, ty).is_some()) else { return Ok(()) };
@@ -244,7 +244,7 @@ fn add(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
     else {
         return Err(super::Fail::Wrong(format!("{}: either all types or none must be quantized", show())));
     };
-    // The range within the storage type may differ.
+    // The storage types must agree in signedness and width, but may be restricted to different ranges.
     let storage = |q: &Quant| q.storage.map(|s| (s.signed, s.bits));
     ensure!(storage(l) == storage(r) && storage(l) == storage(out), "{}: the storage types differ", show());
     ensure!(
@@ -270,11 +270,11 @@ fn add(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
 /// Fails unless an operation that only moves elements preserves scales and zero points.
 fn same_scale(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
     let (Some(from), Some(to)) = (element(cx.module, a), element(cx.module, c)) else { return Ok(()) };
-    // If the types must match, `element_fits` rejects a per-tensor and a per-axis type.
+    // If per-tensor and per-axis must not be mixed, `element_fits` has already rejected the types.
     if from.axis().is_some() != to.axis().is_some() {
         return Ok(());
     }
-    // Per-axis scales are compared as far as both have them.
+    // If the lists of per-axis scales have different lengths, only their common prefix is compared.
     let same = from.params().iter().zip(to.params()).all(|(p, q)| p == q);
     ensure!(
         same || (from.axis().is_some() && matches!(cx.kind, OpKind::BroadcastInDim { .. })),
@@ -301,7 +301,8 @@ fn transpose(cx: &Ctx<'_>, permutation: &DimList, a: TypeId, c: TypeId) -> Res<(
     Ok(())
 }
 
-/// Returns the quantized dimension of a per-axis type, as an index in range, and the scales.
+/// Returns the index of the quantized dimension of a per-axis type, and its scales and zero points; `None` for other types and for an index
+/// out of range.
 fn along(tensor: &QuantTensor) -> Option<(usize, &[QuantParams])> {
     let QuantKind::PerAxis { axis, params } = &tensor.element.kind else { return None };
     let axis = usize::try_from(*axis).ok().filter(|&axis| axis < tensor.shape.len())?;

@@ -46,7 +46,7 @@ pub(crate) fn reduced(cx: &Ctx<'_>, n: usize, i: usize, slice: &[i64]) -> Res<DT
         cx.name(),
         shape_text(slice)
     );
-    // Called only to report errors: the initial value must also promote to the body's type.
+    // The returned type is not used: the call only reports an error if the initial value cannot be promoted to the body's type.
     cx.accumulated(0, i, init.dtype)?;
     cx.accumulated(0, i, input.dtype)
 }

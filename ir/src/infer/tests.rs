@@ -1,4 +1,4 @@
-//! One table: operation, operand types, result types or part of the error.
+//! Tests of type inference, as one table: each row has an operation, the operand types, and the result types or a part of the error.
 
 use crate::testing::{arg, list, reducer, region, tys};
 use crate::{
@@ -20,7 +20,7 @@ fn infer_in(module: &mut Module, kind: &OpKind, operands: &str, regions: &[Regio
     }
 }
 
-/// `want` is the result types, or a part of the error.
+/// Asserts that inference returns the result types `want`, or an error that contains `want`.
 #[track_caller]
 fn check(kind: OpKind, operands: &str, want: &str) {
     let have = infer_in(&mut Module::new(), &kind, operands, &[]);
@@ -28,7 +28,8 @@ fn check(kind: OpKind, operands: &str, want: &str) {
     assert!(fits, "{} of {operands}: {have}, not {want}", kind.name());
 }
 
-/// Whether written result types are accepted: `want` is empty or part of the error.
+/// Checks the result types `results` of an operation. Asserts that they are accepted if `want` is empty, and otherwise that the error
+/// contains `want`.
 #[track_caller]
 fn check_written(kind: OpKind, operands: &str, results: &str, want: &str) {
     let mut module = Module::new();

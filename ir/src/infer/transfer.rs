@@ -71,7 +71,7 @@ pub(crate) fn outfeed(cx: &Ctx<'_>) -> Res<Types> {
     Ok(smallvec![Ty::Token])
 }
 
-/// The names of channel types, by number.
+/// The names of the channel types; the index is the type's number in the text.
 const CHANNELS: [&str; 4] = ["no type", "device to device", "device to host", "host to device"];
 
 fn channel(cx: &Ctx<'_>, spec: &TransferSpec, with_host: i64) -> Res<()> {
@@ -101,7 +101,7 @@ pub(crate) fn recv(cx: &Ctx<'_>, spec: &TransferSpec, results: &[TypeId]) -> Res
     tensors_then_token(cx, results)
 }
 
-/// The text of a future's single element type.
+/// Returns the text of the element type of a future that has a single element.
 fn promised<'m>(cx: &Ctx<'m>, ty: TypeId) -> Option<&'m str> {
     match cx.module.types.get(ty) {
         Type::Other(text) => text.strip_prefix("!stablehlo.future<")?.strip_suffix('>'),

@@ -194,7 +194,7 @@ pub(crate) fn convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
         "convolution of {input} with {kernel}: with feature_group_count {features}, the kernel must have {in_feature} input features"
     );
     let out_feature = at(kernel, spec.kernel.output_feature);
-    // Both are checked, although one of them is 1: either kind of group divides the output features.
+    // One of the two counts is 1, which divides every size; the other must divide the number of output features.
     for groups in [features, batches] {
         super::shape::divided(cx, out_feature, groups, spec.kernel.output_feature as usize)?;
     }

@@ -19,15 +19,15 @@ pub enum AttrType {
     Bools,
     /// `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`, pairs.
     Pairs,
-    /// Groups of devices: `dense<[[0, 1, 2]]> : tensor<1x3xi64>`, rows of equal length, or axes of a mesh.
+    /// Groups of devices, with `-1` where a row is padded: `dense<[[0, 1, 2]]> : tensor<1x3xi64>`, or the axes of a mesh.
     Groups,
-    /// Pairs of a sending and a receiving device, in the form of groups.
+    /// Pairs of a sending and a receiving device, written like [`AttrType::Groups`].
     DevicePairs,
     /// `#stablehlo<kind WORD>`; in pretty forms `WORD`.
     Word(&'static str),
     /// `#chlo<kind WORD>`; in pretty forms `WORD`.
     ChloWord(&'static str),
-    /// An enumeration that is a number in generic form.
+    /// An enumeration with these variants; the generic form prints the variant's number.
     Number(&'static [&'static str]),
     /// `"text"`.
     Str,
@@ -67,11 +67,11 @@ pub enum AttrType {
     ManualAxes,
     /// Text that the operation's payload keeps verbatim.
     Raw,
-    /// Any attribute.
+    /// An attribute of any type.
     Any,
     /// An attribute `prefix<...>`; in pretty forms without the prefix.
     Prefixed(&'static str),
-    /// A number of this type; in pretty forms without the type.
+    /// A number with the type that this text names; pretty forms print the number without the type.
     Typed(&'static str),
     /// Any attribute that is not in the payload: it is kept among the operation's other attributes.
     Carried,

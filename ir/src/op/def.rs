@@ -22,7 +22,7 @@ pub struct OpDef {
     pub region_kind: RegionKind,
     /// The number of VHLO versions whose attributes match the [`AttrDef`]s; 0 if there is no VHLO form, or if its attributes differ.
     pub vhlo: u8,
-    /// Side effects, without those of its regions.
+    /// Side effects of the operation itself, without the effects of its regions.
     pub effect: Effect,
     /// Which operand elements a result element depends on.
     pub access: Access,
@@ -45,11 +45,11 @@ pub struct OpDef {
 /// An inherent attribute.
 #[derive(Clone, Copy, Debug)]
 pub struct AttrDef {
-    /// Its name.
+    /// The name of the attribute.
     pub name: &'static str,
-    /// The type of its text.
+    /// The type of the attribute, which determines its text.
     pub ty: AttrType,
-    /// Whether it may be absent.
+    /// Whether the attribute may be absent.
     pub presence: Presence,
     /// The first version of the operation that has the attribute, counted from 1: older bytecode lacks it.
     pub since: u8,
@@ -58,20 +58,20 @@ pub struct AttrDef {
 /// Whether an inherent attribute may be absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// It is always present.
+    /// The attribute is always present.
     Required,
-    /// It may be absent; VHLO, which has no optional attributes, then has this value.
+    /// The attribute may be absent. VHLO, which has no optional attributes, then contains the given value.
     Optional(Absent),
 }
 
 /// The VHLO value of an absent attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
-    /// None: in VHLO the attribute is always present.
+    /// The attribute is always present in VHLO, so there is no such value.
     Never,
-    /// This integer.
+    /// The value is this integer.
     Int(i64),
-    /// `false`.
+    /// The value is `false`.
     False,
     /// An empty string, array, dictionary or tensor.
     Empty,
@@ -79,20 +79,20 @@ pub enum Absent {
     All(i64),
     /// A nonempty tensor whose elements are all `false`.
     AllFalse,
-    /// The attribute with this text.
+    /// An attribute with this text.
     Text(&'static str),
-    /// An array whose elements are all the attribute with this text, or an empty one.
+    /// An array whose elements are all attributes with this text; the array may be empty.
     AllText(&'static str),
-    /// The default accuracy with no tolerances.
+    /// A `result_accuracy` attribute with the mode `DEFAULT` and zero tolerances.
     Accuracy,
 }
 
 /// A number of operands, results or regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arity {
-    /// This many.
+    /// Exactly this number.
     Exactly(u8),
-    /// This many or more.
+    /// This number or more.
     AtLeast(u8),
 }
 
@@ -109,7 +109,7 @@ pub enum RegionKind {
     Branches,
     /// Part of the program: runs any number of times.
     Loop,
-    /// Like a callee: shardings propagate into it once it is inlined or expanded to a loop.
+    /// A region like the body of a called function: shardings propagate into it only after it is inlined or expanded to a loop.
     Callee,
 }
 
@@ -132,7 +132,7 @@ pub enum Effect {
     World,
     /// A terminator: ends its region.
     Ends,
-    /// Unknown.
+    /// The effects are unknown.
     Unknown,
 }
 
@@ -167,20 +167,20 @@ pub enum Work {
 /// The semantics of an operation on quantized elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elements {
-    /// Operates on the storage integers, or not on elements at all; its regions may compute.
+    /// Operates on the storage integers, or not on elements at all. Its regions may compute with elements.
     Stored,
     /// Moves storage integers; operand and result must have the same quantization parameters.
     Moved,
     /// Computes with real numbers.
     Real,
-    /// Unknown.
+    /// The semantics are unknown.
     Unknown,
 }
 
 /// The quantized elements that an operation accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantized {
-    /// No quantized elements.
+    /// The operation accepts no quantized elements.
     No,
     /// Elements with per-tensor scales.
     PerTensor,
@@ -191,7 +191,7 @@ pub enum Quantized {
 /// The operands in which an operation is linear: if these are unreduced, so are the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linear {
-    /// No operand.
+    /// The operation is linear in no operand.
     No,
     /// The operation moves the elements of operands `from..to` in the same way: any reduction may be deferred past it.
     Moves {
@@ -209,33 +209,33 @@ pub enum Linear {
     },
     /// The operation is linear in any single operand, if the other operands are reduced: a sum may be deferred past it.
     EitherSums,
-    /// A reduction with the same operator may be deferred past the operation.
+    /// If the operand is a partial result of a reduction with the same operator, that reduction may be deferred past the operation.
     Itself,
-    /// Depends on types or regions.
+    /// The answer depends on types or regions.
     Depends,
 }
 
 /// Whether a device may apply an operation to its shards of the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts {
-    /// Yes, unchanged, along pass-through factors.
+    /// A device may apply the same operation to its shards, along pass-through factors of the sharding rule.
     AlongPassThrough,
-    /// Depends on the factor.
+    /// The answer depends on the factor along which operands are sharded.
     Depends,
-    /// No: operands must be replicated.
+    /// A device may not apply the operation to shards: operands must be replicated.
     Whole,
 }
 
 /// The lowering of an operation for back ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lowering {
-    /// The operation itself.
+    /// The operation is kept.
     Stays,
-    /// The operand, which replaces the result.
+    /// The operation is replaced by its operand.
     Operand,
-    /// Nothing: the operation is removed.
+    /// The operation is removed.
     Nothing,
-    /// An error: the operation is on global values, which do not exist after partitioning.
+    /// The operation is an error: it operates on global values, which do not exist after partitioning.
     Refused,
 }
 
@@ -245,7 +245,7 @@ impl Arity {
     /// Exactly zero.
     pub const NONE: Arity = Arity::Exactly(0);
 
-    /// Whether `n` is allowed.
+    /// Whether an operation may have `n` operands, results or regions.
     #[must_use]
     pub fn fits(self, n: usize) -> bool {
         match self {
@@ -254,7 +254,7 @@ impl Arity {
         }
     }
 
-    /// The number, if it is fixed.
+    /// The number of operands, results or regions, if it is fixed.
     #[must_use]
     pub fn exactly(self) -> Option<usize> {
         match self {
@@ -263,7 +263,7 @@ impl Arity {
         }
     }
 
-    /// The number for messages: `2`, `at least 1`.
+    /// The number of operands, results or regions as text for messages: `2`, `at least 1`.
     #[must_use]
     pub fn text(self) -> String {
         match self {
@@ -274,7 +274,7 @@ impl Arity {
 }
 
 impl RegionKind {
-    /// Whether regions contain tensors of the program, so that shardings propagate into them.
+    /// Whether the regions operate on tensors of the program and not on single elements, so that shardings propagate into them.
     #[must_use]
     pub fn is_program(self) -> bool {
         match self {

@@ -14,7 +14,7 @@ pub struct CollectiveSpec {
     pub channel: Option<Channel>,
     /// Whether the groups contain global device ids (replica * partitions + partition). All-to-all and permute have no such flag.
     pub use_global_device_ids: bool,
-    /// Whether the last operand is the root device of a group.
+    /// Whether the last operand selects the root device of each group at run time.
     pub has_dynamic_root: bool,
 }
 
@@ -29,14 +29,14 @@ impl CollectiveSpec {
 /// A channel: collectives with the same channel id belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Channel {
-    /// The channel id.
+    /// The id of the channel.
     pub handle: i64,
     /// 0: invalid, 1: from device to device, 2: from device to host, 3: from host to device.
     pub ty: i64,
 }
 
 impl Channel {
-    /// A channel between devices.
+    /// A channel with this id and the type "device to device".
     #[must_use]
     pub fn between_devices(handle: i64) -> Self {
         Channel { handle, ty: 1 }
@@ -54,7 +54,7 @@ pub struct TransferSpec {
     pub source_target_pairs: Option<ReplicaGroups>,
 }
 
-/// Name and shardings of a `named_computation`.
+/// Name and shardings of a [`OpKind::NamedComputation`](crate::OpKind::NamedComputation): operations that were inlined from a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedSpec {
     /// Name of the inlined function.
@@ -79,19 +79,19 @@ pub struct MeshCollective {
 /// The kind of a [`MeshCollective`]; lists have one entry per dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MeshCollectiveKind {
-    /// Gathers minor axes of each dimension.
+    /// Gathers each dimension along the listed axes, which are its most minor ones.
     AllGather(Vec<AxisList>),
-    /// Slices each dimension along more axes; no communication.
+    /// Shards each dimension further along the listed axes: each device slices its block, without communication.
     AllSlice(Vec<AxisList>),
-    /// Moves axes from the end of one dimension to the end of another; no dimension is in two moves.
+    /// Each move removes axes from the minor end of one dimension and appends them to another; no dimension is in two moves.
     AllToAll(Vec<AxisMove>),
     /// Sends shards between devices; the local shape is unchanged.
     CollectivePermute,
-    /// Each device receives the pieces of its new block from devices that have them; any dimension may change its sharding.
+    /// Each device receives the parts of its new block from the devices that have them; any dimension may change its sharding.
     Exchange,
-    /// Reduces over `axes`.
+    /// Reduces over the listed axes.
     AllReduce(AxisList, ReductionKind),
-    /// Reduces over the axes and shards each dimension along its entry.
+    /// Reduces over the listed axes, and shards each dimension further along the axes that are listed for it.
     ReduceScatter(Vec<AxisList>, ReductionKind),
     /// Each device's shard along the axes becomes a partial sum, so that an all-reduce can replace an all-gather.
     ShardedToUnreduced(Vec<AxisList>),

@@ -30,7 +30,7 @@ macro_rules! elementwise {
     };
 }
 
-// Name; number of VHLO versions (the second version adds a result accuracy); quantized elements; linearity.
+// The columns are: name; number of VHLO versions (the second version adds a result accuracy); quantized elements; linearity.
 elementwise! {
     /// Element-wise operations on one operand.
     UnaryOp = unary -> OpDef {
@@ -85,7 +85,7 @@ elementwise! {
     }
 }
 
-// Name; number of VHLO versions; whether it is commutative; quantized elements; linearity.
+// The columns are: name; number of VHLO versions; whether the operation is commutative; quantized elements; linearity.
 elementwise! {
     /// Element-wise operations on two operands of the same shape.
     BinaryOp = binary -> OpDef {
@@ -112,7 +112,7 @@ elementwise! {
     }
 }
 
-// Name; the operation on each pair of elements.
+// The columns are: name; the element-wise operation on each pair of elements.
 elementwise! {
     /// Element-wise operations on two operands whose shapes may differ: the CHLO forms of [`BinaryOp`]s.
     BroadcastOp = broadcasting -> (OpDef, BinaryOp) {
@@ -138,10 +138,10 @@ elementwise! {
     }
 }
 
-/// Linear in all operands together.
+/// The operation is jointly linear in all operands.
 const LINEAR: Linear = Linear::Sums { from: 0, to: u8::MAX };
 
-/// The required accuracy of a result, which is not in the payload.
+/// The attribute with the required accuracy of a result; the IR keeps it among the operation's other attributes.
 const ACCURACY: &[AttrDef] = &[AttrDef {
     name: "result_accuracy",
     ty: AttrType::Carried,
@@ -193,7 +193,7 @@ const fn broadcasting(name: &'static str, op: BinaryOp) -> (OpDef, BinaryOp) {
 }
 
 impl UnaryOp {
-    /// The operation's row in the operation table.
+    /// The properties of the operation: its row in the operation table.
     #[must_use]
     pub const fn def(self) -> &'static OpDef {
         &Self::ROWS[self as usize]
@@ -207,7 +207,7 @@ impl UnaryOp {
 }
 
 impl BinaryOp {
-    /// The operation's row in the operation table.
+    /// The properties of the operation: its row in the operation table.
     #[must_use]
     pub const fn def(self) -> &'static OpDef {
         &Self::ROWS[self as usize]
@@ -227,7 +227,7 @@ impl BinaryOp {
 }
 
 impl BroadcastOp {
-    /// The operation's row in the operation table.
+    /// The properties of the operation: its row in the operation table.
     #[must_use]
     pub const fn def(self) -> &'static OpDef {
         &Self::ROWS[self as usize].0
@@ -239,7 +239,7 @@ impl BroadcastOp {
         self.def().name
     }
 
-    /// The operation on each pair of elements.
+    /// The element-wise operation that is applied to each pair of elements after broadcasting.
     #[must_use]
     pub const fn op(self) -> BinaryOp {
         Self::ROWS[self as usize].1

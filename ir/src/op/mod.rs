@@ -36,20 +36,20 @@ use crate::{Attr, Dense, ShardingId};
 /// `stablehlo.dot_general`). It is never printed.
 pub const SPELLING_ATTR: &str = "shardc.spelling";
 
-/// Dimension numbers.
+/// A list of dimension numbers.
 pub type DimList = SmallVec<[u32; 4]>;
 
-/// Sizes or positions in elements.
+/// Sizes of tensors or positions of elements, one per dimension.
 pub type SizeList = SmallVec<[i64; 4]>;
 
-/// The kind of an operation.
+/// The kind of an operation, with its inherent attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OpKind {
     /// Element-wise on one operand; `abs`, `exponential`, `chlo.square`, ...
     Unary(UnaryOp),
     /// Element-wise on two operands of the same shape; `add`, `multiply`, ...
     Binary(BinaryOp),
-    /// Element-wise comparison.
+    /// Compares elements at the same position of two operands.
     Compare(CompareDirection, Option<CompareType>),
     /// `select(pred, on_true, on_false)`; the predicate may be a scalar.
     Select,
@@ -57,9 +57,9 @@ pub enum OpKind {
     Clamp,
     /// Element-wise conversion of the element type.
     Convert,
-    /// Reinterprets the bits; a last dimension is added or removed if the widths differ.
+    /// Reinterprets the bits of elements as another type; if the widths differ, a last dimension is added or removed.
     BitcastConvert,
-    /// Rounds to a format with this many exponent and mantissa bits.
+    /// Rounds elements to a float format with this many exponent and mantissa bits; the element type does not change.
     ReducePrecision {
         /// Exponent bits.
         exponent_bits: u32,
@@ -68,7 +68,7 @@ pub enum OpKind {
     },
     /// A constant.
     Constant(Dense),
-    /// An iota along dimension `dim`.
+    /// A tensor with the values 0, 1, 2, ... along dimension `dim`.
     Iota {
         /// The dimension along which values increase.
         dim: u32,
@@ -88,7 +88,7 @@ pub enum OpKind {
     },
     /// Reverses the order along dimensions.
     Reverse {
-        /// The dimensions.
+        /// The dimensions along which the order of elements is reversed.
         dims: DimList,
     },
     /// A slice with static bounds.
@@ -102,38 +102,39 @@ pub enum OpKind {
     DynamicUpdateSlice,
     /// Concatenates the operands along dimension `dim`.
     Concatenate {
-        /// The dimension.
+        /// The dimension along which operands are concatenated.
         dim: u32,
     },
     /// Concatenates ranges of the operands. An internal operation that localization replaces.
     Splice(Box<SpliceSpec>),
     /// Operand 0 padded with the scalar operand 1.
     Pad(Box<PadSpec>),
-    /// Generalized matmul.
+    /// A contraction of two operands over any dimensions: a generalized matmul.
     DotGeneral(Box<DotSpec>),
-    /// Generalized convolution.
+    /// A convolution with any dimension numbers, dilations and groups.
     Convolution(Box<ConvSpec>),
-    /// `n` inputs, then `n` scalar initial values; region 0 combines.
+    /// Operands: `n` inputs, then `n` scalar initial values. Region 0 combines two elements.
     Reduce {
         /// The reduced dimensions.
         dims: DimList,
     },
-    /// `n` inputs, then `n` scalar initial values; region 0 combines the elements of each window.
+    /// Operands: `n` inputs, then `n` scalar initial values. Region 0 combines the elements of each window.
     ReduceWindow(Box<WindowSpec>),
-    /// Operand, source, initial value; region 0 selects, region 1 scatters.
+    /// Operands: operand, source, initial value. Region 0 selects an element of each window, and region 1 combines the source elements that
+    /// are scattered to the same position.
     SelectAndScatter(Box<WindowSpec>),
-    /// Sorts all operands together along a dimension; region 0 compares.
+    /// Sorts all operands together along a dimension; region 0 compares two elements of each operand.
     Sort {
         /// The dimension, counted from the last if negative; `None` if not specified (-1).
         dim: Option<i64>,
         /// Whether equal elements keep their order; `None` if not specified (no).
         stable: Option<bool>,
     },
-    /// Slices of operand 0 at the start indices in operand 1.
+    /// Takes slices of operand 0 at the start indices in operand 1.
     Gather(Box<GatherSpec>),
-    /// `n` inputs, the scatter indices, `n` updates; region 0 combines.
+    /// Operands: `n` inputs, the scatter indices, `n` updates. Region 0 combines an element with an update.
     Scatter(Box<ScatterSpec>),
-    /// State in, new state and random bits out.
+    /// Takes the state of the generator; returns the new state and random bits.
     RngBitGenerator {
         /// The random number generator.
         algorithm: RngAlgorithm,
@@ -147,7 +148,7 @@ pub enum OpKind {
     },
     /// Cholesky factor of the last two dimensions.
     Cholesky {
-        /// Lower or upper triangle.
+        /// Whether the factor is a lower triangular matrix; otherwise upper.
         lower: bool,
     },
     /// Solves triangular systems in the last two dimensions.
@@ -176,38 +177,40 @@ pub enum OpKind {
         /// The index of the element.
         index: u32,
     },
-    /// Merges tokens.
+    /// Merges tokens into one token.
     AfterAll,
-    /// Reduction over devices; region 0 combines.
+    /// An all-reduce over the devices of each group; region 0 combines two elements.
     AllReduce(Box<CollectiveSpec>),
-    /// Concatenation over devices along `dim`.
+    /// An all-gather: concatenates the operands of the devices of each group along `dim`.
     AllGather {
         /// The concatenated dimension.
         dim: u32,
-        /// Groups and channel.
+        /// The replica groups and the channel.
         spec: Box<CollectiveSpec>,
     },
-    /// Reduction over devices, of which each keeps one block along `dim`; region 0 combines.
+    /// A reduce-scatter: reduces over the devices of each group, of which each keeps one block of the result along `dim`. Region 0 combines
+    /// two elements.
     ReduceScatter {
-        /// The scattered dimension.
+        /// The dimension along which the result is split into blocks.
         dim: u32,
-        /// Groups and channel.
+        /// The replica groups and the channel.
         spec: Box<CollectiveSpec>,
     },
-    /// Splits along one dimension, exchanges, concatenates along another.
+    /// An all-to-all: each device splits its operand along one dimension, sends one block to each device of its group, and concatenates the
+    /// received blocks along another dimension.
     AllToAll {
-        /// Dimension that is split.
+        /// The dimension along which the operand is split.
         split_dim: u32,
-        /// Dimension that is concatenated.
+        /// The dimension along which the received blocks are concatenated.
         concat_dim: u32,
-        /// Number of blocks, the size of each group.
+        /// The number of blocks, which is the number of devices in each group.
         split_count: u32,
-        /// Groups and channel.
+        /// The replica groups and the channel.
         spec: Box<CollectiveSpec>,
     },
-    /// Sends from device to device; `spec.groups` are (source, target) pairs.
+    /// A permute: each source device sends its operand to a target device. `spec.groups` are (source, target) pairs.
     CollectivePermute(Box<CollectiveSpec>),
-    /// The first device of each group sends to all.
+    /// A broadcast: the first device of each group sends its operand to all devices of the group.
     CollectiveBroadcast(Box<CollectiveSpec>),
     /// This device's index among the partitions, a `ui32` scalar.
     PartitionId,
@@ -217,21 +220,22 @@ pub enum OpKind {
     BatchNorm(BatchNormKind, BatchNormSpec),
     /// Applies region 0 to the scalars of all operands; `dims` lists every dimension in order.
     Map {
-        /// The dimensions.
+        /// The numbers of all dimensions, in order.
         dims: DimList,
     },
     /// Random numbers from a generator without explicit state; operand 2 is the shape.
     Rng(RngDistribution),
-    /// An operation in which an operand replaces an attribute, such as the shape of the result; `dynamic_reshape`, ...
+    /// An operation that takes as an operand (such as the shape of the result) what the static form of the operation has as an attribute;
+    /// `dynamic_reshape`, ...
     Dynamic(DynamicOp),
     /// The size of dimension `dim`, an `i32` scalar.
     GetDimensionSize {
-        /// The dimension.
+        /// The dimension whose size is returned.
         dim: u32,
     },
     /// Operand 0 with the size of dimension `dim` set to the scalar operand 1, up to a bound.
     SetDimensionSize {
-        /// The dimension.
+        /// The dimension whose size is set.
         dim: u32,
     },
     /// Repeats the operand along new leading dimensions (deprecated).
@@ -241,15 +245,15 @@ pub enum OpKind {
     },
     /// A contraction in einsum notation (deprecated).
     Einsum {
-        /// `ab,bc->ac`.
+        /// The equation in einsum notation: `ab,bc->ac`.
         config: Box<str>,
     },
     /// An einsum of one operand (deprecated).
     UnaryEinsum {
-        /// `ab->a`.
+        /// The equation in einsum notation: `ab->a`.
         config: Box<str>,
     },
-    /// Slices of operand 0 along `dim` at the positions in operand 1 (deprecated).
+    /// Takes slices of operand 0 along `dim`, at the positions in operand 1 (deprecated).
     TorchIndexSelect {
         /// The dimension that is selected from.
         dim: i64,
@@ -260,9 +264,9 @@ pub enum OpKind {
     UniformQuantize,
     /// Converts quantized numbers to floats.
     UniformDequantize,
-    /// An operation that the function `decomposition` defines in terms of others.
+    /// A composite operation; the function `decomposition` computes the same results with other operations.
     Composite(Box<CompositeSpec>),
-    /// Starts region 0; the result is a future.
+    /// Starts the computation in region 0; the result is a future.
     AsyncStart,
     /// Waits for a future.
     AsyncDone,
@@ -279,7 +283,7 @@ pub enum OpKind {
     Send(Box<TransferSpec>),
     /// Receives data from another device or the host.
     Recv(Box<TransferSpec>),
-    /// Reduction over devices, with the result on the first device of each group; region 0 combines.
+    /// A reduction over the devices of each group, with the result on the first of them; region 0 combines two elements.
     CollectiveReduce(Box<CollectiveSpec>),
     /// Sum over replicas (deprecated).
     CrossReplicaSum(Box<CollectiveSpec>),
@@ -289,7 +293,7 @@ pub enum OpKind {
     ConstantLike(Box<Attr>),
     /// `chlo.top_k`: the largest values of the last dimension, and their indices.
     TopK {
-        /// The number of values.
+        /// The number of values that are returned.
         k: i64,
         /// Whether equal values keep their order; `None` if not specified (they do).
         stable: Option<bool>,
@@ -308,17 +312,17 @@ pub enum OpKind {
     ManualComputation(Box<ManualSpec>),
     /// `sdy.propagation_barrier`: shardings propagate only in the given direction.
     PropagationBarrier {
-        /// The direction; [`PropagationDirection::Both`] would block nothing.
+        /// The direction in which shardings propagate; [`PropagationDirection::Both`] would block nothing.
         direction: PropagationDirection,
     },
     /// `sdy.sharding_group`: all values of a group have the same sharding.
     ShardingGroup {
-        /// The id of the group.
+        /// The id of the sharding group.
         id: i64,
     },
-    /// `sdy.data_flow_edge`: holds the sharding of a value that flows into or out of regions.
+    /// `sdy.data_flow_edge`: stores the sharding of a value that flows into or out of the regions of an operation.
     DataFlowEdge(Option<ShardingId>),
-    /// `sdy.func_data_flow_edge`: the same for values that flow into or out of functions.
+    /// `sdy.func_data_flow_edge`: stores the sharding of a value that flows into or out of a function.
     FuncDataFlowEdge,
     /// `sdy.named_computation`: region 0 is an inlined function.
     NamedComputation(Box<NamedSpec>),
@@ -327,8 +331,8 @@ pub enum OpKind {
 }
 
 impl OpKind {
-    /// Hashes the kind, and the positions and dimensions in which similar operations on the same operand differ: a value may have
-    /// thousands of slices. Equal kinds have equal hashes; different kinds may collide.
+    /// Hashes the variant and the static attributes in which operations on one operand usually differ, such as slice bounds: a value may
+    /// have thousands of slices. Equal kinds have equal hashes; different kinds may collide.
     pub fn hash_places(&self, state: &mut impl Hasher) {
         discriminant(self).hash(state);
         match self {

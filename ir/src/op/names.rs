@@ -1,4 +1,4 @@
-//! Names of operations, and other properties of kinds.
+//! Names of operations, and access to the shardings and replica groups in their attributes.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ impl OpKind {
         }
     }
 
-    /// The name for messages. If many operations have the same name, it also includes the callee (`stablehlo.custom_call @my_attention`).
+    /// The name for messages. For an operation such as `custom_call`, it includes the callee (`stablehlo.custom_call @my_attention`).
     #[must_use]
     pub fn title(&self) -> Cow<'_, str> {
         match self {
@@ -29,7 +29,7 @@ impl OpKind {
         }
     }
 
-    /// Calls `change` for each sharding in the operation's attributes.
+    /// Calls `change` for each sharding handle in the operation's attributes; `change` may replace the handle.
     pub fn each_sharding_mut(&mut self, change: &mut dyn FnMut(&mut ShardingId)) {
         match self {
             OpKind::ShardingConstraint(id) | OpKind::Reshard(id) | OpKind::DataFlowEdge(Some(id)) => {
@@ -47,7 +47,7 @@ impl OpKind {
         }
     }
 
-    /// The groups of a collective of the partitioned program.
+    /// The replica groups and channel of a collective of the partitioned program; `None` for other operations.
     #[must_use]
     pub fn collective(&self) -> Option<&CollectiveSpec> {
         match self {

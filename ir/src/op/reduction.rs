@@ -1,10 +1,10 @@
-//! The element-wise operation of a reduction.
+//! Converts between reductions and the element-wise operations that combine two values.
 
 use super::BinaryOp;
 use crate::ReductionKind;
 
 impl ReductionKind {
-    /// The element-wise operation that combines two values.
+    /// The element-wise operation with which this reduction combines two values.
     #[must_use]
     pub fn op(self) -> BinaryOp {
         match self {

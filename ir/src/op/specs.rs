@@ -8,11 +8,11 @@ use crate::{Attr, AttrDict};
 /// Bounds of a slice, per dimension.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SliceSpec {
-    /// First element.
+    /// The first element of the range, in each dimension.
     pub start: SizeList,
-    /// One past the last element.
+    /// One past the last element of the range, in each dimension.
     pub limit: SizeList,
-    /// Step.
+    /// The step between elements, in each dimension.
     pub stride: SizeList,
 }
 
@@ -43,11 +43,11 @@ impl SliceSpec {
 /// Padding, per dimension; negative low and high padding removes elements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PadSpec {
-    /// Before the first element.
+    /// The padding before the first element, in each dimension.
     pub low: SizeList,
-    /// After the last element.
+    /// The padding after the last element, in each dimension.
     pub high: SizeList,
-    /// Between elements.
+    /// The padding between adjacent elements, in each dimension.
     pub interior: SizeList,
 }
 
@@ -56,7 +56,7 @@ pub struct PadSpec {
 pub struct SpliceSpec {
     /// The concatenated dimension.
     pub dim: u32,
-    /// The pieces, in order.
+    /// The ranges that are concatenated, in order.
     pub pieces: SmallVec<[SplicePiece; 2]>,
 }
 
@@ -65,9 +65,9 @@ pub struct SpliceSpec {
 pub struct SplicePiece {
     /// The index of the operand.
     pub operand: u32,
-    /// The first element.
+    /// The first element of the range.
     pub start: i64,
-    /// The element after the last one.
+    /// One past the last element of the range.
     pub limit: i64,
 }
 
@@ -91,22 +91,22 @@ pub struct DotSpec {
 /// Roles of the dimensions of a convolution's input or output.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ConvDims {
-    /// The batch.
+    /// The batch dimension.
     pub batch: u32,
-    /// The features.
+    /// The feature dimension.
     pub feature: u32,
-    /// Spatial dimensions in order.
+    /// The spatial dimensions, in order.
     pub spatial: DimList,
 }
 
 /// Roles of the dimensions of a convolution's kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct KernelDims {
-    /// The input features of one group.
+    /// The dimension of input features; with feature groups, it contains the features of one group.
     pub input_feature: u32,
-    /// The features of the output.
+    /// The dimension of output features.
     pub output_feature: u32,
-    /// Spatial dimensions in order.
+    /// The spatial dimensions, in order.
     pub spatial: DimList,
 }
 
@@ -137,7 +137,7 @@ pub struct ConvSpec {
     pub precision: SmallVec<[Precision; 2]>,
 }
 
-/// A window over all dimensions (`reduce_window`, `select_and_scatter`); lists are empty where not written.
+/// A window that spans all dimensions (`reduce_window`, `select_and_scatter`); lists are empty where the text has none.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct WindowSpec {
     /// Size per dimension.
@@ -217,11 +217,11 @@ pub struct CustomCallSpec {
 }
 
 impl CustomCallSpec {
-    /// The target prefix of a custom call that represents a call of a separately partitioned function. The function's
-    /// name, or another key, follows.
+    /// The prefix of the target of a custom call that stands for the call of a separately partitioned function. The rest of the target is
+    /// the function's name or another key.
     pub const KEPT: &str = "shardc.call.";
 
-    /// The function, for a custom call that represents a call of one.
+    /// If the custom call stands for the call of a function, the rest of its target after [`CustomCallSpec::KEPT`].
     #[must_use]
     pub fn kept_callee(&self) -> Option<&str> {
         self.target.strip_prefix(Self::KEPT)
@@ -266,16 +266,16 @@ pub enum DynamicOp {
     BroadcastInDim(Box<DynamicBroadcastSpec>),
     /// Operand 0 is the shape of the result, an iota along `dim`.
     Iota {
-        /// The counted dimension.
+        /// The dimension along which values increase.
         dim: u32,
     },
     /// Operands 2 to 4 are low, high and interior padding.
     Pad,
     /// Operands 1 to 3 are starts, limits and strides (deprecated).
     RealSlice,
-    /// Operand 2 is the slice sizes, which the attributes leave empty.
+    /// Operand 2 contains the slice sizes; [`GatherSpec::slice_sizes`] is empty.
     Gather(Box<GatherSpec>),
-    /// Operand 2 is the padding, which the attributes leave empty.
+    /// Operand 2 contains the padding; [`ConvSpec::padding`] is empty.
     Convolution(Box<ConvSpec>),
 }
 
@@ -284,9 +284,9 @@ pub enum DynamicOp {
 pub struct DynamicBroadcastSpec {
     /// Result dimension of each operand dimension.
     pub dims: DimList,
-    /// Operand dimensions that are known to be expanded.
+    /// Operand dimensions of size 1 that are known to be repeated.
     pub known_expanding: Option<DimList>,
-    /// Operand dimensions that are known not to be expanded.
+    /// Operand dimensions that are known not to be repeated.
     pub known_nonexpanding: Option<DimList>,
 }
 
@@ -360,7 +360,7 @@ pub struct ScanSpec {
     pub carries: u32,
     /// The number of results that are outputs.
     pub outputs: u32,
-    /// The scanned dimension.
+    /// The dimension along which the scan takes slices.
     pub dim: u32,
     /// The size of the scanned dimension, if there is no input.
     pub dim_size: Option<i64>,

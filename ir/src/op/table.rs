@@ -42,12 +42,12 @@ const fn may(name: &'static str, ty: AttrType, absent: Absent) -> AttrDef {
     AttrDef { name, ty, presence: Presence::Optional(absent), since: 1 }
 }
 
-/// An optional attribute that the first version of the operation does not have.
+/// An optional attribute that was added in the second version of the operation.
 const fn later(name: &'static str, ty: AttrType, absent: Absent) -> AttrDef {
     AttrDef { since: 2, ..may(name, ty, absent) }
 }
 
-/// An attribute with a number per dimension, all 1 if absent.
+/// An attribute with a number per dimension; if it is absent, all numbers are 1.
 const fn ones(name: &'static str) -> AttrDef {
     may(name, Ints, Absent::All(1))
 }
@@ -78,10 +78,10 @@ const TRANSFER: [AttrDef; 3] =
     [need("channel_handle", Channel), may("is_host_transfer", Bool, FALSE), PAIRS_OF_TRANSFER];
 const PAIRS_OF_TRANSFER: AttrDef = later("source_target_pairs", DevicePairs, EMPTY);
 
-/// The enumeration of directions in generic form.
+/// The propagation directions by their number in generic form.
 const DIRECTIONS: &[&str] = &["NONE", "FORWARD", "BACKWARD", "BOTH"];
 
-/// The enumeration of reductions in generic form. Shardy has the first three.
+/// The reductions by their number in generic form. Shardy has only the first three.
 const REDUCTIONS: &[&str] = &["sum", "max", "min", "mul", "and", "or", "xor"];
 
 /// The operation moves the elements of all operands, and is linear in them.
@@ -175,11 +175,11 @@ impl OpDef {
     }
 }
 
-/// No regions.
+/// The operation has no regions.
 const NONE: RegionKind = RegionKind::None;
-/// Regions on single elements.
+/// The regions combine single elements.
 const ELEMENTS: RegionKind = RegionKind::Elements;
-/// No quantized elements.
+/// The operation accepts no quantized elements.
 const NOT: Quantized = Quantized::No;
 
 table! {
@@ -418,7 +418,7 @@ SEND: K::Send(_) => "stablehlo.send" (1+) (1) (0) NONE, 0, TRANSFER,
 RECV: K::Recv(_) => "stablehlo.recv" (1) (0+) (0) NONE, 0, TRANSFER,
     World, Other, Light, Stored, PerAxis, NO, Whole, Stays;
 
-// CHLO.
+// Operations of the CHLO dialect.
 CONSTANT_LIKE: K::ConstantLike(_) => "chlo.constant_like" (1) (1) (0) NONE, 0, [need("value", Any)],
     Pure, Other, Light, Real, PerAxis, NO, AlongPassThrough, Stays;
 TOP_K: K::TopK { .. } => "chlo.top_k" (1) (2) (0) NONE, 0,
@@ -433,7 +433,7 @@ SCAN: K::Scan(_) => "chlo.scan" (0+) (0+) (1) Callee, 0,
         may("scan_dim_size", I64, NEVER)],
     Pure, Other, Light, Stored, PerAxis, NO, Whole, Stays;
 
-// Shardings.
+// Operations of the `sdy` dialect, which concern shardings.
 SHARDING_CONSTRAINT: K::ShardingConstraint(_) => "sdy.sharding_constraint" (1) (1) (0) NONE, 0,
     [sharding("sharding")],
     Pure, SamePlace, Light, Stored, PerAxis, NO, Whole, Operand;

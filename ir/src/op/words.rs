@@ -59,11 +59,11 @@ words! {
 
     /// Precision of a `dot_general` or convolution.
     Precision {
-        /// The fastest.
+        /// The fastest computation, with the least precision.
         Default = "DEFAULT",
-        /// More precise.
+        /// A slower computation with more precision than [`Precision::Default`].
         High = "HIGH",
-        /// The most precise.
+        /// The slowest computation, with the most precision.
         Highest = "HIGHEST",
     }
 
@@ -77,7 +77,7 @@ words! {
 
     /// The algorithm of [`OpKind::RngBitGenerator`](crate::OpKind::RngBitGenerator).
     RngAlgorithm {
-        /// The back end's choice.
+        /// The back end chooses the algorithm.
         Default = "DEFAULT",
         /// Threefry.
         ThreeFry = "THREE_FRY",
@@ -99,11 +99,11 @@ words! {
 
     /// The transposition of the matrix in a triangular solve.
     Transposition {
-        /// No transposition.
+        /// The matrix is used as it is.
         None = "NO_TRANSPOSE",
-        /// Transposition.
+        /// The matrix is transposed.
         Transpose = "TRANSPOSE",
-        /// Conjugate transpose.
+        /// The matrix is transposed and conjugated.
         Adjoint = "ADJOINT",
     }
 
@@ -122,9 +122,8 @@ words! {
 }
 
 impl CompareType {
-    /// The default comparison type of signed integers; `None` for other element types.
-    ///
-    /// The type must be written explicitly: without it, XLA compares two constants as unsigned.
+    /// The comparison type that must be written explicitly for this element type: `SIGNED` for signed integers, because XLA would otherwise
+    /// compare two constants as unsigned. `None` for other element types.
     #[must_use]
     pub fn of_integers(dtype: DType) -> Option<CompareType> {
         Some(Self::default_for(dtype)).filter(|how| *how == Self::Signed)

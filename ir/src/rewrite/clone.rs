@@ -5,8 +5,8 @@ use smallvec::SmallVec;
 use super::ValueMap;
 use crate::{Module, OpId, RegionId, ValueId};
 
-/// Copies an operation with its regions; the copy is not in a region yet. Operands are mapped by `map`, and the results of the copy are
-/// added to it. Span, location, attributes and shardings are those of the original.
+/// Copies an operation with its regions; the copy is not in a region yet. Operands are replaced according to `map`, and `map` then maps the
+/// results of the original to those of the copy. The copy has the span, location, attributes and shardings of the original.
 pub fn clone_op(module: &mut Module, op: OpId, map: &mut ValueMap) -> OpId {
     let old = module.ops[op].clone();
     let operands: SmallVec<[ValueId; 3]> = old.operands.iter().map(|&v| map.get(v)).collect();
@@ -26,8 +26,8 @@ pub fn clone_op(module: &mut Module, op: OpId, map: &mut ValueMap) -> OpId {
     new
 }
 
-/// Copies a region: its arguments, operations and nested regions. Values from outside of the region are mapped by `map`; arguments and
-/// results of the copy are added to it.
+/// Copies a region: its arguments, operations and nested regions. Values from outside of the region are replaced according to `map`; `map`
+/// then also maps the arguments and results in the region to their copies.
 pub fn clone_region(module: &mut Module, region: RegionId, map: &mut ValueMap) -> RegionId {
     let args = module.regions[region].args.clone();
     let types: Vec<_> = args.iter().map(|&v| module.values[v].ty).collect();

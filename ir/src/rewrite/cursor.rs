@@ -1,4 +1,4 @@
-//! A cursor over regions.
+//! A cursor over regions, with which passes rewrite programs.
 
 use cranelift_entity::packed_option::PackedOption;
 use smallvec::SmallVec;
@@ -26,7 +26,7 @@ use crate::{Build, LocId, Module, OpId, OpKind, RegionId, Span, TypeId, ValueId}
 /// ```
 #[derive(Debug)]
 pub struct Rewriter<'m> {
-    /// The module. The list of an entered region reads as empty until it is left.
+    /// The module that is rewritten. Until an entered region is left, its list of operations is empty.
     pub module: &'m mut Module,
     values: ValueMap,
     frames: Vec<Frame>,
@@ -39,11 +39,11 @@ pub struct Rewriter<'m> {
 struct Frame {
     region: RegionId,
     ops: Vec<OpId>,
-    /// The start of the gap.
+    /// The index of the start of the gap, to which the next visited operation is written.
     write: usize,
-    /// The end of the gap.
+    /// The index of the end of the gap, from which the next operation is read.
     read: usize,
-    /// The current operation, and whether it must still be written before the gap.
+    /// The current operation; the `bool` is true if it must still be written before the gap.
     current: Option<(OpId, bool)>,
 }
 
@@ -84,7 +84,7 @@ impl<'m> Rewriter<'m> {
     /// Enters a region at its start. [`Rewriter::next_op`] leaves it at its end.
     pub fn enter(&mut self, region: RegionId) {
         debug_assert!(self.frames.iter().all(|frame| frame.region != region), "a region is entered twice");
-        // The frame owns the list, so no incomplete list with missing or repeated operations is visible.
+        // The frame takes the list out of the module, so that no incomplete list (with missing or repeated operations) is visible.
         let ops = std::mem::take(&mut self.module.regions[region].ops.0);
         self.frames.push(Frame { region, ops, write: 0, read: 0, current: None });
     }
@@ -168,13 +168,13 @@ impl<'m> Rewriter<'m> {
         self.erase();
     }
 
-    /// Replaces `old` by `new` in operations visited from now on.
+    /// Replaces `old` by `new` in the operands of all operations that are visited from now on.
     pub fn stand_for(&mut self, old: ValueId, new: ValueId) {
         let new = self.values.get(new);
         self.values.insert(old, new);
     }
 
-    /// Replaces operands of all operations under a region.
+    /// Applies the replacements so far to the operands of all operations in a region and in its nested regions.
     pub fn rewrite_under(&mut self, region: RegionId) {
         for op in self.module.walk(region) {
             self.values.rewrite(&mut self.module.ops[op].operands);
@@ -196,14 +196,14 @@ impl<'m> Rewriter<'m> {
         value
     }
 
-    /// The current insertion position, to return to.
+    /// A checkpoint at the current insertion position, for [`Rewriter::undo`].
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint(self.frames.last().map_or(0, |frame| frame.write))
     }
 
-    /// Removes everything that was inserted into the current region since the checkpoint. The current operation must be the same as then,
-    /// and not kept yet: the inserted operations are right before it.
+    /// Removes all operations that were inserted into the current region since the checkpoint. The current operation must be the same as at
+    /// the checkpoint, and must not be kept yet, since the inserted operations are then right before it.
     pub fn undo(&mut self, to: Checkpoint) {
         if let Some(frame) = self.frames.last_mut() {
             debug_assert!(frame.current.is_none_or(|(_, waits)| waits), "what was kept is undone");

@@ -6,14 +6,14 @@ use smallvec::SmallVec;
 use super::ValueMap;
 use crate::{Module, OpId, OpKind, RegionId, ValueDef, ValueId};
 
-/// An insertion point, for operations in order.
+/// A point at which operations are inserted, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub enum InsertionPoint {
     /// Before an operation, and after earlier insertions at the same point.
     Before(OpId),
-    /// After an operation, and after this many of the insertions at the same point.
+    /// After an operation, and after the given number of earlier insertions at the same point.
     After(OpId, usize),
-    /// At the start of a region, and after this many of the insertions at the same point.
+    /// At the start of a region, and after the given number of earlier insertions at the same point.
     Start(RegionId, usize),
 }
 
@@ -67,7 +67,8 @@ impl Insertions {
         *i += 1;
     }
 
-    /// Moves an operation that is in a region. It may be moved only once; insertions next to it move with it.
+    /// Moves an operation that is in a region. An operation may be moved only once; operations that are inserted before or after it move
+    /// with it.
     pub fn move_to(&mut self, at: &mut InsertionPoint, op: OpId) {
         self.moved.insert(op);
         self.insert(at, op);
@@ -91,8 +92,9 @@ impl Insertions {
         returned
     }
 
-    /// Applies all insertions in `region` and its nested regions. Operations in `gone` are removed. Operands are replaced by `values`,
-    /// except those of inserted operations. Insertion points may be next to inserted operations.
+    /// Applies all insertions in `region` and its nested regions, and removes the operations for which `gone` returns true. Operands are
+    /// replaced according to `values`, except operands of inserted operations. An insertion point may be before or after an inserted
+    /// operation.
     pub fn apply(
         mut self,
         module: &mut Module,
@@ -111,8 +113,8 @@ impl Insertions {
         values: &ValueMap,
         gone: impl Fn(OpId) -> bool,
     ) {
-        /// A step of the traversal: an operation with its pending insertions, or the operation alone; and whether it was
-        /// inserted.
+        /// A step of the traversal. `Around` is an operation with the insertions before and after it, and `Itself` the operation alone; the
+        /// `bool` is true if the operation was inserted.
         enum Step {
             Around(OpId, bool),
             Itself(OpId, bool),
@@ -122,7 +124,7 @@ impl Insertions {
         while let Some(region) = regions.pop() {
             let old = std::mem::take(&mut module.regions[region].ops.0);
             let mut out = Vec::with_capacity(old.len());
-            // Reversed, here and in `new`, since the stack is last in, first out.
+            // The operations are pushed in reverse order, as in `new`, since the stack is last in, first out.
             let stays = old.into_iter().rev().filter(|op| !self.moved.contains(op));
             stack.extend(stays.map(|op| Step::Around(op, false)));
             stack.extend(new(self.start.remove(&region)));

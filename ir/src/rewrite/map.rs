@@ -12,7 +12,7 @@ pub struct ValueMap {
 }
 
 impl ValueMap {
-    /// A map without entries.
+    /// A map without replacements.
     #[must_use]
     pub fn new() -> Self {
         ValueMap::default()
@@ -47,7 +47,7 @@ impl ValueMap {
         }
     }
 
-    /// Replaces `old` by `new`. Replacements of `new` are not applied.
+    /// Replaces `old` by `new`, even if `new` has a replacement itself.
     #[inline]
     pub fn insert(&mut self, old: ValueId, new: ValueId) {
         self.to[old] = new.into();
@@ -59,10 +59,10 @@ impl ValueMap {
         self.to[old] = PackedOption::default();
     }
 
-    /// Replaces values.
+    /// Replaces each of these values by its replacement.
     #[inline]
     pub fn rewrite(&self, values: &mut [ValueId]) {
-        // Most passes replace nothing in most programs.
+        // A fast path: most passes replace no value in most programs.
         if self.is_used {
             for value in values {
                 *value = self.get(*value);

@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 
 use crate::{Func, FuncId, Loc, LocId, Module, OpId, RegionId, ShardingId, Type, TypeId, ValueId};
 
-/// Copies a function to the end of another module, under its name, with locations and shardings; callees keep their names. If it has
-/// shardings, the meshes of `into` must be those of `from`, under the same handles.
+/// Copies a function to the end of another module, under its name, with locations and shardings. Calls in it keep the names of their
+/// callees. If the function has shardings, the meshes of `into` must be those of `from`, under the same handles.
 pub fn transplant_func(from: &Module, func: FuncId, into: &mut Module) -> FuncId {
     let mut copy = Transplant {
         from,

@@ -35,7 +35,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
 }
 
-/// The error in `#stablehlo.result_accuracy<...>`; unknown forms are accepted.
+/// Describes the error in `#stablehlo.result_accuracy<...>`; `None` if it is valid or has an unknown form.
 fn accuracy(text: &str) -> Option<String> {
     let mut scan = Scan::new(text);
     scan.eat("#stablehlo.result_accuracy<")?;
@@ -103,7 +103,7 @@ fn read_algorithm(text: &str) -> Option<Algorithm<'_>> {
     }
 }
 
-/// Whether known hardware supports the algorithm: StableHLO specification, `dot_general`, `DotAlgorithm`.
+/// Whether the specification lists the algorithm as supported by known hardware (`dot_general`, `DotAlgorithm`).
 fn is_known(a: &Algorithm<'_>) -> bool {
     let f8 = |text: &str| {
         DType::parse(text).is_some_and(|t| t.is_float() && t.bits() == 8 && t != DType::F8E8M0FNU)

@@ -41,7 +41,7 @@ fn layouts(module: &Module, id: OpId, props: &AttrDict) -> Result<(), Fault> {
     let types =
         |values: &[crate::ValueId]| -> Vec<TypeId> { values.iter().map(|&v| module.values[v].ty).collect() };
     let mut made = types(&op.results);
-    // The layouts of a single tuple are those of its elements.
+    // If the only result is a tuple, the call lists one layout for each element of the tuple.
     if let [one] = made[..]
         && let Type::Tuple(items) = module.types.get(one)
     {
@@ -104,7 +104,7 @@ fn read_alias(text: &str) -> Option<Alias> {
     }
 }
 
-/// The type of an element of nested tuples, or the first index that is out of range.
+/// Returns the type of the element at index path `path` of nested tuples. If an index of the path is out of range, that index is the error.
 fn item(module: &Module, mut ty: TypeId, path: &[i64]) -> Result<TypeId, i64> {
     for &at in path {
         let Type::Tuple(items) = module.types.get(ty) else { return Err(at) };
@@ -129,7 +129,7 @@ fn aliases(module: &Module, id: OpId, props: &AttrDict) -> Result<(), Fault> {
         let bad = |what: &str, at: i64| (format!("has no element {at} in {what} {i}"), None);
         let operand = item(module, module.values[operand].ty, &alias.within)
             .map_err(|at| bad("the operand of alias", at))?;
-        // Aliases index several results like the elements of one tuple.
+        // If the call has several results, the first index of an alias selects the result, as if the results were one tuple.
         let results: Vec<TypeId> = op.results.iter().map(|&v| module.values[v].ty).collect();
         let (first, path) = match (&results[..], alias.output.split_first()) {
             (&[], _) => return fault("aliases a result, but has no results".to_owned()),

@@ -7,14 +7,14 @@ use crate::{Attr, Module, Op, OpId, OpKind, ShardingId, Uses, ValueDef, ValueId}
 
 const CODE: &str = "SH0218";
 
-/// An operand or a result.
+/// The position of an operand or a result of the operation.
 #[derive(Clone, Copy, PartialEq)]
 enum FlowNode {
     Operand(i64),
     Result(i64),
 }
 
-/// One axis that propagated from a value to others.
+/// The propagation of an axis from one operand or result to others.
 struct Edge<'a> {
     axis: &'a str,
     source: FlowNode,
@@ -30,7 +30,7 @@ fn node(scan: &mut Scan<'_>) -> Option<FlowNode> {
     }
 }
 
-/// `{"x":(1)4 = operand-0 -> [result-0]}`.
+/// Parses `{"x":(1)4 = operand-0 -> [result-0]}`.
 fn edge<'a>(scan: &mut Scan<'a>) -> Option<Edge<'a>> {
     scan.eat("{")?;
     scan.eat("\"")?;
@@ -56,7 +56,7 @@ fn edge<'a>(scan: &mut Scan<'a>) -> Option<Edge<'a>> {
     Some(Edge { axis, source, targets })
 }
 
-/// Steps of propagation, with their edges.
+/// Parses the steps of propagation: the number of each step, and its edges.
 fn steps(text: &str) -> Option<Vec<(i64, Vec<Edge<'_>>)>> {
     let mut scan = Scan::new(text);
     scan.eat("#sdy.propagation_edges<")?;
@@ -84,7 +84,8 @@ fn steps(text: &str) -> Option<Vec<(i64, Vec<Edge<'_>>)>> {
     Some(out)
 }
 
-/// The error in `#sdy.propagation_edges<...>` by itself.
+/// Describes the error in `#sdy.propagation_edges<...>` that is visible without its operation: a repeated step, or an edge with a repeated
+/// value.
 pub(super) fn form_fault(text: &str) -> Option<String> {
     form(&steps(text)?).err()
 }
@@ -110,14 +111,14 @@ fn form(steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(), String> {
     Ok(())
 }
 
-/// The error in the edges of an operation.
+/// Describes the error in the propagation edges of an operation.
 pub(super) fn fault(module: &Module, op: &Op, value: &Attr) -> Option<String> {
     let Attr::Raw(text) = value else { return None };
     let steps = steps(text)?;
     check(module, op, &steps).err()
 }
 
-/// The result sharding that is an attribute of the operation.
+/// Returns the sharding of the result, if it is an attribute of the operation.
 fn result_sharding(kind: &OpKind) -> Option<ShardingId> {
     match kind {
         OpKind::DataFlowEdge(sharding) => *sharding,
@@ -136,7 +137,7 @@ fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(),
             FlowNode::Result(at) => ("result", at, op.results.as_slice()),
         };
         let Some(&value) = usize::try_from(at).ok().and_then(|i| values.get(i)) else {
-            // The edges of this operation may refer to other values of the data flow.
+            // The edges of a `func_data_flow_edge` may refer to values that the operation itself does not have.
             return match op.kind {
                 OpKind::FuncDataFlowEdge => Ok(()),
                 _ => Err(format!("refers to {what} {at}, but the operation has {}", values.len())),
@@ -154,7 +155,7 @@ fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(),
         edge.targets.iter().try_for_each(&mut find)?;
     }
     if module.mesh_names.is_empty() {
-        // In a partitioned program no value has a sharding.
+        // The program is partitioned, so no value has a sharding.
         return Ok(());
     }
     let Some(mesh) = mesh else {
@@ -203,7 +204,7 @@ fn flow(module: &Module, program: &Program, uses: &Uses, id: OpId) -> Result<(),
     match (&op.kind, module.def_op(operand)) {
         (OpKind::DataFlowEdge(_), Some(def)) => {
             let kind = &module.ops[def].kind;
-            // Partitioning may insert a reshard before the data-flow edge.
+            // The operand may also be the result of a reshard or collective, which partitioning inserts before the data-flow edge.
             let flows = matches!(
                 kind,
                 OpKind::NamedComputation(_)
@@ -224,7 +225,7 @@ fn flow(module: &Module, program: &Program, uses: &Uses, id: OpId) -> Result<(),
     Ok(())
 }
 
-/// The operand must be an argument of a function or a result of a call.
+/// Checks that the operand is an argument of a function or a result of a call.
 fn from_function(
     module: &Module,
     program: &Program,

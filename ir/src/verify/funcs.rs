@@ -66,7 +66,7 @@ fn check_calls(report: &mut Report<'_>, order: &[OpId]) {
             _ => continue,
         };
         let Some(&func) = module.func_names.get(callee) else {
-            // The type check reports this error.
+            // I10 reports an unknown callee when types are checked.
             continue;
         };
         let params = &module.funcs[func].params;
@@ -89,7 +89,7 @@ fn check_calls(report: &mut Report<'_>, order: &[OpId]) {
     }
 }
 
-/// A composite has a name with a namespace, and the type of its decomposition.
+/// Checks that a composite has a name with a namespace, and the operand and result types of its decomposition.
 fn composite(report: &mut Report<'_>, id: OpId, spec: &CompositeSpec) {
     let module = report.module;
     let op = &module.ops[id];
@@ -142,7 +142,7 @@ fn composite(report: &mut Report<'_>, id: OpId, spec: &CompositeSpec) {
     }
 }
 
-/// Whether a name consists of at least two words separated by dots, of which the first begins with a letter.
+/// Whether a name consists of at least two words separated by dots, and the first word begins with a letter.
 fn is_namespaced(name: &str) -> bool {
     let mut parts = name.split('.');
     let first = parts.next().unwrap_or_default();
@@ -156,7 +156,7 @@ fn is_namespaced(name: &str) -> bool {
         && rest.all(|part| word(part, b"$"))
 }
 
-/// The calls in a function's body.
+/// The calls in a function's body, each with the called function.
 fn calls(module: &Module, func: FuncId) -> Vec<(OpId, FuncId)> {
     let Some(body) = module.funcs[func].body else { return Vec::new() };
     module
@@ -169,7 +169,7 @@ fn calls(module: &Module, func: FuncId) -> Vec<(OpId, FuncId)> {
         .collect()
 }
 
-/// Depth-first over the functions: a call of a function on the stack is recursive.
+/// Checks that no call is recursive, by a depth-first search of the call graph: a call of a function that is on the stack is recursive.
 fn check_recursion(report: &mut Report<'_>) {
     #[derive(Clone, Copy, PartialEq)]
     enum VisitState {

@@ -3,10 +3,11 @@
 use super::Report;
 use crate::{CollectiveSpec, Module, OpId, OpKind};
 
-/// The number of devices that ids refer to, if the module specifies it (`mhlo.num_replicas`, `mhlo.num_partitions`).
+/// The number of devices to which the ids in a collective's groups refer, if the module specifies it (`mhlo.num_replicas`,
+/// `mhlo.num_partitions`).
 ///
-/// Specification, section "Collective ops": global ids refer to the devices of all replicas and partitions. Otherwise, with a channel,
-/// ids of all-to-all, permute and broadcast refer to partitions; those of other collectives refer to replicas.
+/// Specification, section "Collective ops": global ids refer to the devices of all replicas and partitions. Otherwise, with a channel, ids
+/// of all-to-all, permute and broadcast refer to partitions; those of other collectives refer to replicas.
 fn num_devices(module: &Module, kind: &OpKind, spec: &CollectiveSpec) -> Option<i64> {
     let (replicas, partitions) = (module.num_replicas()?, module.num_partitions()?);
     if spec.use_global_device_ids {
@@ -25,7 +26,8 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
 }
 
-/// The error in the groups or pairs of a collective, with the code of the invariant and a hint; `None` also for other operations.
+/// Describes the error in the replica groups or device pairs of a collective: the code of the violated invariant, the message and a hint.
+/// `None` if there is no error, and for operations without groups.
 pub(super) fn fault(module: &Module, id: OpId) -> Option<(&'static str, Fault)> {
     let kind = &module.ops[id].kind;
     let spec = kind.collective()?;
@@ -60,7 +62,7 @@ pub(super) fn fault(module: &Module, id: OpId) -> Option<(&'static str, Fault)> 
     Some((code, (format!("{} {message}", kind.name()), hint)))
 }
 
-/// The name of the mesh, for groups that are written as mesh axes.
+/// Returns the name of the mesh in replica groups that are written as mesh axes.
 fn mesh_of(mesh_axes: &str) -> Option<&str> {
     let name = mesh_axes.split_once("mesh = @")?.1;
     let end = name.find([',', ' ', '>'])?;
@@ -117,7 +119,7 @@ fn groups(kind: &OpKind, spec: &CollectiveSpec, devices: Option<i64>) -> Result<
     let Some(first) = spec.groups.first() else { return Ok(()) };
     let broadcast = matches!(kind, OpKind::CollectiveBroadcast(_) | OpKind::CollectiveReduce(_));
     if let Some(strided) = spec.groups.as_strided() {
-        // Each of these devices is in exactly one group.
+        // Strided groups contain each of the devices `0..count` exactly once.
         let count = strided.num_devices() as i64;
         let n = devices.unwrap_or(count);
         if count > n {

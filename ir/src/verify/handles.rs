@@ -68,7 +68,7 @@ pub(super) fn check(report: &mut Report<'_>) {
     }
     for i in 0..shardings.len() {
         let id = ShardingId::new(i);
-        // I12 checks dimensions and axes.
+        // I12 checks the axes in the ignored fields.
         let TensorSharding { mesh, dims: _, replicated: _, unreduced: _, reduction: _ } = shardings.get(id);
         if !meshes.is_valid(*mesh) {
             bad(format!("the mesh of {id}"));
@@ -188,7 +188,7 @@ fn kind_ok(kind: &OpKind, mesh: impl Fn(MeshId) -> bool, sharding: impl Fn(Shard
     match kind {
         K::ShardingConstraint(s) | K::Reshard(s) => sharding(*s),
         K::MeshCollective(c) => {
-            // I13 checks axes.
+            // I13 checks the axes in `kind`.
             let MeshCollective { mesh: m, kind: _, out } = &**c;
             mesh(*m) && sharding(*out)
         }
@@ -201,7 +201,7 @@ fn kind_ok(kind: &OpKind, mesh: impl Fn(MeshId) -> bool, sharding: impl Fn(Shard
             let lists = spec.in_shardings.iter().chain(&spec.out_shardings);
             lists.flatten().all(|&s| sharding(s))
         }
-        // The table knows which operations have handles: a new operation with handles fails unless it is listed above.
+        // An operation whose table row has an attribute with handles is invalid here: if it is new, an arm above must check its handles.
         kind => !kind.def().attrs.iter().any(AttrDef::has_handles),
     }
 }

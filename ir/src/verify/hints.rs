@@ -19,8 +19,8 @@ pub(super) fn hint(module: &Module, op: &Op, message: &str) -> Option<String> {
         K::BroadcastInDim { dims } => {
             let (&operand, &result) = (op.operands.first()?, op.results.first()?);
             let fitting = fitting_dims(module.shape(operand), module.shape(result))?;
-            // A hint with the dimensions that are already in the program would be misleading: something else is wrong, such as an element
-            // type.
+            // If the dimensions in the program are already the fitting ones, the error is elsewhere (such as in an element type), and this
+            // hint would be misleading.
             (fitting != dims[..]).then(|| format!("`dims = {fitting:?}` would fit"))
         }
         K::DotGeneral(spec) if message.starts_with("contracting") => {
@@ -51,7 +51,7 @@ fn result_rule(kind: &OpKind) -> Option<&'static str> {
     }
 }
 
-/// The difference between two operands whose types must be equal.
+/// Describes the difference between the types of operands `i` and `k`, which must be equal.
 fn mismatch(module: &Module, op: &Op, i: usize, k: usize) -> Option<String> {
     let (a, b) = (module.tensor(*op.operands.get(i)?)?, module.tensor(*op.operands.get(k)?)?);
     let advice = if a.dtype != b.dtype {
@@ -64,12 +64,11 @@ fn mismatch(module: &Module, op: &Op, i: usize, k: usize) -> Option<String> {
     Some(advice.to_owned())
 }
 
-/// The result dimension of the same size for each operand dimension, in ascending order; `None` unless there is exactly one
-/// solution.
+/// Returns for each operand dimension a result dimension of the same size, in ascending order; `None` unless exactly one such list exists.
 fn fitting_dims(operand: &[i64], result: &[i64]) -> Option<Vec<u32>> {
     let mut dims = Vec::with_capacity(operand.len());
     for &size in operand {
-        // In ascending order only: swapped dimensions are rarely intended, and an ambiguous hint does not help.
+        // Only ascending lists are tried: swapped dimensions are rarely intended, and a hint with several possible lists does not help.
         let from = dims.last().map_or(0, |&d| d as usize + 1);
         let mut fits = result.iter().enumerate().skip(from).filter(|&(_, &n)| n == size && n != DYNAMIC);
         let (d, _) = fits.next()?;
@@ -81,7 +80,8 @@ fn fitting_dims(operand: &[i64], result: &[i64]) -> Option<Vec<u32>> {
     Some(dims)
 }
 
-/// The only pair of equal sizes among free and contracting dimensions, for a `dot_general` with one contracting pair.
+/// For a `dot_general` with one pair of contracting dimensions: if exactly one pair of dimensions that are not batching dimensions has
+/// equal sizes, returns that pair (left, right).
 fn fitting_contraction(spec: &DotSpec, lhs: &[i64], rhs: &[i64]) -> Option<(usize, usize)> {
     if spec.lhs_contract.len() != 1 || spec.rhs_contract.len() != 1 {
         return None;
@@ -93,7 +93,7 @@ fn fitting_contraction(spec: &DotSpec, lhs: &[i64], rhs: &[i64]) -> Option<(usiz
     let pairs = free(&spec.lhs_batch, lhs.len())
         .flat_map(|l| free(&spec.rhs_batch, rhs.len()).map(move |r| (l, r)))
         .filter(|&(l, r)| lhs[l] == rhs[r] && lhs[l] != DYNAMIC);
-    // The current pair does not fit, or there would be no error; its sizes may still be equal.
+    // The pair in the program is invalid, or there would be no error, so it is skipped even if its sizes are equal.
     let mut pairs = pairs.filter(|&(l, r)| {
         spec.lhs_contract.first() != Some(&(l as u32)) || spec.rhs_contract.first() != Some(&(r as u32))
     });

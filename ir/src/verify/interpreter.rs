@@ -1,11 +1,11 @@
-//! Verifies I16 for `interpreter.run_parallel`, with which tests of StableHLO's reference interpreter run a program on several devices:
-//! the programs exist, and the types of inputs and results match.
+//! Verifies I16 for `interpreter.run_parallel`: the programs exist, and the types of inputs and results match. Tests of StableHLO's
+//! reference interpreter run programs on several devices with this operation.
 
 use super::Report;
 use super::codes::ATTRIBUTE;
 use crate::{Attr, Func, Module, OpId, OpKind, Type};
 
-/// The operation's name.
+/// The name of the operation that is verified.
 const RUN_PARALLEL: &str = "interpreter.run_parallel";
 
 pub(super) fn check(report: &mut Report<'_>, id: OpId) {
@@ -25,8 +25,8 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
 }
 
-/// Checks that every replica has a program for each partition, and that the inputs and results are those of all
-/// programs, in order.
+/// Checks that every replica has a program for each partition, and that the operation's inputs and results are those of all programs
+/// together, in order.
 fn programs(module: &Module, id: OpId, attr: Option<&Attr>) -> Result<(), String> {
     let Some(Attr::Array(replicas)) = attr else {
         return Err("has no list of programs; add programs = [[@name, ...], ...]".to_owned());
@@ -81,7 +81,7 @@ fn infeed(module: &Module, attr: &Attr) -> Result<(), String> {
     Ok(())
 }
 
-/// The function with a name; `None` if it may be one that the module keeps as text.
+/// Returns the function with this name; `None` if the module does not have it, but may have it among its parts kept as text.
 fn function<'m>(module: &'m Module, name: &Attr) -> Result<Option<&'m Func>, String> {
     let Attr::Symbol(name) = name else {
         return Err("has a function that is not written as @name".to_owned());

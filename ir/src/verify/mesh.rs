@@ -121,7 +121,7 @@ fn fault(mesh: &Mesh, sharding: &TensorSharding) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that adjacent sub-axes of an axis are written as one.
+/// Checks that adjacent sub-axes of an axis are merged into one sub-axis, as the canonical form requires.
 pub(super) fn check_whole(mesh: &Mesh, axes: &[AxisRef]) -> Result<(), String> {
     for pair in axes.windows(2) {
         let &[a, b] = pair else { continue };
@@ -165,7 +165,8 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
             None => (1, size),
             Some(sub) => {
                 let (pre, part) = (i64::from(sub.pre), i64::from(sub.size));
-                // The product of two `u32` may exceed `i64`. A saturated product divides no size: sizes are at most `MAX_DEVICES`.
+                // The product of two `u32` may exceed `i64`. If it saturates, the check below rejects the sub-axis: the saturated value
+                // divides no axis size, which is at most `MAX_DEVICES`.
                 let minor = pre.saturating_mul(part);
                 if pre < 1 || part < 2 || size % minor != 0 {
                     return Err(format!(
@@ -206,11 +207,11 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
     Ok(())
 }
 
-/// The users of shardings.
+/// Checks the users of shardings, and reports the errors in shardings at their users.
 struct Users<'r, 'm> {
     report: &'r mut Report<'m>,
     faults: Vec<Option<String>>,
-    /// An error is reported at the first user.
+    /// For each sharding, whether its error was reported. It is reported only at the first user.
     reported: Vec<bool>,
 }
 
@@ -251,7 +252,7 @@ impl Users<'_, '_> {
             let what = || format!("value {i} of {}", data.kind.title());
             self.check(sharding, module.values[value].ty, data.span, Some(op), what);
         }
-        // A sharding beyond the last value has no type to compare with, so it is only checked by itself.
+        // A surplus sharding, beyond the last value, has no type to compare with. Only the errors in the sharding itself are reported.
         for (i, sharding) in shardings.iter().enumerate().skip(values.len()) {
             if let Some(fault) = &self.faults[sharding.index()]
                 && !std::mem::replace(&mut self.reported[sharding.index()], true)
@@ -289,9 +290,9 @@ impl Users<'_, '_> {
     }
 }
 
-/// Why a valid sharding does not fit a value of this type.
+/// Describes why a valid sharding does not fit a value of this type; `None` if it fits.
 fn misfit(module: &Module, ty: TypeId, sharding: &TensorSharding, mesh: &Mesh) -> Option<String> {
-    // The sharding of a tuple with one element is that of the element.
+    // The sharding of a tuple with one element is the sharding of this element.
     let ty = match module.types.get(ty) {
         Type::Tuple(items) => match items[..] {
             [item] => item,
@@ -306,7 +307,7 @@ fn misfit(module: &Module, ty: TypeId, sharding: &TensorSharding, mesh: &Mesh) -
             return Some("is on an unranked value".to_owned());
         }
         Type::Other(_) => return None,
-        // The sharding of a tuple with one element is that of the element.
+        // Tokens and other tuples have no dimensions, so no axis can apply to them.
         Type::Token | Type::Tuple(_) if !sharding.replicated.is_empty() || !sharding.unreduced.is_empty() => {
             return Some("has axes, but the value is not a tensor".to_owned());
         }

@@ -67,13 +67,15 @@ use crate::{Diagnostic, Module, OpId, Span};
 #[allow(unused_imports, reason = "named in the module documentation")]
 use crate::check_result_types;
 
-/// The error in a text as the sharding rule (`#sdy.op_sharding_rule<...>`) of an operation, as part of a sentence; `None` if it fits.
+/// Describes why a text is not a valid sharding rule (`#sdy.op_sharding_rule<...>`) of an operation, as part of a sentence; `None` if it is
+/// valid.
 #[must_use]
 pub fn sharding_rule_fault(module: &Module, op: OpId, text: &str) -> Option<String> {
     rule::fault(module, &module.ops[op], text)
 }
 
-/// The error in the groups or device pairs of a collective (I14, I15), as a sentence; `None` if they fit, and for other operations.
+/// Describes, as a sentence, the error in the groups or device pairs of a collective (I14, I15); `None` if they are valid, and for other
+/// operations.
 #[must_use]
 pub fn collective_fault(module: &Module, op: OpId) -> Option<String> {
     groups::fault(module, op).map(|(_, (message, _))| message)
@@ -89,7 +91,7 @@ const MAX_ERRORS: usize = 1000;
 pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
     let mut report = Report { module, errors: Vec::new() };
     handles::check(&mut report);
-    // Each step relies on the previous ones: `structure` follows handles, and all later steps walk the program.
+    // Each check relies on the previous ones: `structure` follows handles, and all later checks walk the program.
     if report.errors.is_empty()
         && let Some(program) = structure::check(&mut report)
     {
@@ -120,7 +122,7 @@ pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
     if report.errors.is_empty() { Ok(()) } else { Err(report.errors) }
 }
 
-/// Collects errors.
+/// Collects the errors that checks find.
 struct Report<'m> {
     module: &'m Module,
     errors: Vec<Diagnostic>,

@@ -32,7 +32,7 @@ fn manual(report: &Report<'_>, id: OpId, spec: &ManualSpec) -> Result<(), String
     let op = &module.ops[id];
     let &[region] = op.regions.as_slice() else { return Ok(()) };
     let (args, yields) = (&module.regions[region].args, yielded(module, region));
-    // A mesh without axes shards nothing, so it is compatible with any.
+    // A mesh without axes shards nothing, so it may occur together with any other mesh.
     let meshes = spec.in_shardings.iter().chain(&spec.out_shardings).map(|&s| module.shardings.get(s).mesh);
     let mut meshes = meshes.filter(|&m| !module.meshes[m].axes.is_empty());
     if let Some(first) = meshes.next()
@@ -72,7 +72,7 @@ fn same_devices(a: &Mesh, b: &Mesh) -> bool {
     std::ptr::eq(a, b) || (a.axes.iter().eq(&b.axes) && a.device_ids == b.device_ids)
 }
 
-/// Checks that the value in the body has the local shape along the manual axes.
+/// Checks that a value in the body has the shape of one block of the value outside, which is sharded along the manual axes.
 fn manual_value(
     report: &Report<'_>,
     mesh: &Mesh,
@@ -84,14 +84,14 @@ fn manual_value(
     let module = report.module;
     let (Some(global), Some(have)) = (module.stored(value), module.stored(local)) else { return Ok(()) };
     if sharding.rank() != global.rank() {
-        // I12 reports a wrong rank; a maximal mesh shards nothing.
+        // I12 reports a sharding of the wrong rank; the sharding of a maximal mesh lists no dimensions.
         return Ok(());
     }
     let mut shape = Shape::new();
     for (&n, dim) in global.shape.iter().zip(&sharding.dims) {
         let is_manual = |axis: &AxisRef| spec.manual_axes.iter().any(|m| m.axis == axis.axis);
-        // Free axes shard the local shape of the manual axes. If a free axis were more major, a device's shard of the body's value would
-        // not be a block of the global value.
+        // Free axes shard the dimension of the local shape, so they must be minor to the manual axes. Otherwise, a device's shard of the
+        // value in the body would not be a block of the global value.
         let manual = dim.axes.iter().take_while(|a| is_manual(a)).count();
         if dim.axes.iter().skip(manual).any(is_manual) {
             return Err("manual axes must precede free axes in a dimension".to_owned());
@@ -148,16 +148,16 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
 
 /// The effect of a collective on the axes of its operand.
 struct Exchanged<'m> {
-    /// The axes that each dimension loses.
+    /// For each dimension, the axes that no longer shard it.
     lost: Vec<AxisList>,
-    /// The axes that each dimension gains.
+    /// For each dimension, the axes that shard it only afterwards.
     gained: Vec<AxisList>,
     reduced: &'m [AxisRef],
     /// The axes along which the value becomes unreduced.
     pending: AxisList,
 }
 
-/// Returns the effect of a collective, whose axes it checks.
+/// Returns the effect of a collective, and checks that its axes are valid.
 fn exchanged<'m>(
     mesh: &Mesh,
     spec: &'m MeshCollective,
@@ -211,7 +211,7 @@ fn exchanged<'m>(
     Ok(Exchanged { lost, gained, reduced, pending })
 }
 
-/// Returns the sharding of a collective's operand; `None` if it is not known here.
+/// Returns the sharding of a collective's operand; `None` if the sharding is not stored with the operand, so that it cannot be checked.
 fn operand_sharding(
     module: &Module,
     program: &Program,
@@ -226,14 +226,14 @@ fn operand_sharding(
     );
     match sharding_of(module, program, operand) {
         Known::Sharding(id) => Ok(Some(module.shardings.get(id).clone())),
-        // An operand without a sharding is replicated.
+        // An operand without a sharding is replicated, which these collectives accept.
         Known::None if splits => Ok(Some(TensorSharding::replicated(spec.mesh, module.rank(operand)))),
         Known::None if !module.mesh_names.is_empty() => Err("its operand has no sharding".to_owned()),
         Known::None | Known::Elsewhere => Ok(None),
     }
 }
 
-/// Checks that the exchanged axes lead from the sharding of the operand to that of the result.
+/// Checks that the collective changes the sharding of its operand to the sharding of its result.
 fn check_change(
     module: &Module,
     spec: &MeshCollective,
@@ -249,7 +249,7 @@ fn check_change(
         if !permutes {
             return Err("the sharding of its operand is on a different mesh".to_owned());
         }
-        // A permute may change to another order of the same devices.
+        // A permute is the only collective that may change the device order: the mesh of the result has the same axes and other device ids.
         let other = &module.meshes[before.mesh];
         if !mesh.axes.iter().eq(&other.axes) {
             return Err("its operand and its result are on meshes with different axes".to_owned());
@@ -260,7 +260,7 @@ fn check_change(
         return Ok(());
     }
     if before.rank() != rank || out.rank() != rank {
-        // I12 reports the wrong rank.
+        // I12 reports a sharding of the wrong rank.
         return Ok(());
     }
     if let MeshCollectiveKind::AllReduce(..) = spec.kind {
@@ -288,7 +288,7 @@ fn check_change(
     check_axes(mesh, reduced.iter().copied().chain(before.split_axes()))
         .map_err(|fault| format!("it reduces along an axis that shards a dimension: {fault}"))?;
     if matches!(spec.kind, MeshCollectiveKind::Exchange) {
-        // An exchange only moves blocks, so the unreduced axes stay the same.
+        // An exchange only moves elements, so it must not change the unreduced axes.
         let sorted = |sharding: &TensorSharding| {
             let mut axes = sharding.unreduced.clone();
             axes.sort_unstable();
@@ -319,12 +319,12 @@ fn check_change(
     Ok(())
 }
 
-/// The known facts about the sharding of a value.
+/// The sharding of a value, as far as it is known.
 enum Known {
     Sharding(ShardingId),
     /// The value has no sharding.
     None,
-    /// The sharding is stored elsewhere, by an operation with regions.
+    /// The sharding is not stored with the value, but in attributes of an operation with regions.
     Elsewhere,
 }
 
@@ -346,7 +346,7 @@ fn sharding_of(module: &Module, program: &Program, value: ValueId) -> Known {
     }
 }
 
-/// Checks that the exchanged axes are in canonical form.
+/// Checks that the axes in the collective's attributes are in canonical form.
 fn check_written(mesh: &Mesh, spec: &MeshCollective) -> Result<(), String> {
     match &spec.kind {
         MeshCollectiveKind::AllGather(lists)

@@ -9,20 +9,20 @@ use crate::{DType, Module, OpId, OpKind, RegionId, RegionKind, TensorType, Type,
 /// The expected type of a region's argument or returned value.
 #[derive(Clone, Copy)]
 enum Expect {
-    /// Exactly this type.
+    /// A value of exactly this type.
     Type(TypeId),
-    /// A tensor of this element type: a scalar, or with the shape of another value.
+    /// A tensor with a given element type: a scalar, or a tensor with the shape of another value.
     Element(Element),
-    /// A tensor without one of its dimensions.
+    /// A tensor with the shape of the value without this dimension, and this element type.
     Slice(ValueId, u32, DType),
 }
 
 #[derive(Clone, Copy)]
 struct Element {
     dtype: DType,
-    /// A value that has the required shape; `None` for a scalar.
+    /// The value whose shape is required; `None` if a scalar is required.
     like: Option<ValueId>,
-    /// Whether any float type is accepted.
+    /// Whether any float type is accepted if `dtype` is a float type.
     any_float: bool,
 }
 
@@ -64,7 +64,7 @@ impl Expect {
         }
     }
 
-    /// Returns the expectation with any float type accepted.
+    /// Returns an expectation that also accepts all other float types if it expects a float type.
     fn any_float(self) -> Self {
         match self {
             Expect::Type(_) | Expect::Slice(..) => self,
@@ -90,7 +90,8 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     let scalars = |values: &[ValueId]| -> Option<Expects> {
         values.iter().map(|&v| module.tensor(v).map(|t| scalar(t.dtype))).collect()
     };
-    // The arguments of a combiner: one accumulator for each value, then one element for each value, of any float type.
+    // The expected arguments of a region that combines: the accumulators (as in `list`), then one element for each accumulator, of any
+    // float type if it is a float.
     let twice = |list: &Expects| -> Expects {
         list.iter().copied().chain(list.iter().map(|e| e.any_float())).collect()
     };
@@ -107,7 +108,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
             expected.extend(op.regions.iter().map(|_| (Expects::new(), results.clone())));
         }
         K::Reduce { .. } | K::ReduceWindow(_) => {
-            // Bodies may operate on tensors with the shape of the initial values.
+            // The body may take tensors instead of scalars: they have the shape of the initial value.
             let inits = op.operands.iter().skip(op.results.len());
             let like = |(&result, &init): (&ValueId, &ValueId)| {
                 let dtype = module.tensor(result)?.dtype;
@@ -165,7 +166,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
                 expected.push((inputs, outputs));
             }
         }
-        // Type inference compares the types of these regions.
+        // Type inference checks the types of the called function or region.
         K::Composite(_) | K::AsyncStart => {}
         // By I6, other operations have no regions. An operation with regions must not remain unchecked.
         kind => {

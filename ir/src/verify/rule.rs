@@ -7,22 +7,22 @@ use smallvec::SmallVec;
 use super::scan::Scan;
 use crate::{Module, Op, OpKind, TensorType, Type, ValueId};
 
-/// The factors of one tensor, per dimension.
+/// For each dimension of one tensor, the indices of its factors.
 type Mapping = Vec<SmallVec<[usize; 2]>>;
 
-/// A rule as written.
+/// A sharding rule as parsed from its text.
 #[derive(Default)]
 struct Rule {
     operands: Vec<Mapping>,
     results: Vec<Mapping>,
     sizes: Vec<i64>,
-    /// The factors of each of the [`KINDS`] that the rule lists.
+    /// The kinds of special factors (see [`KINDS`]) that the rule lists, each with its factors.
     special: Vec<(&'static str, Vec<usize>)>,
 }
 
 const KINDS: [&str; 4] = ["reduction", "need_replication", "permutation", "blocked_propagation"];
 
-/// The error in a rule, as part of a sentence.
+/// Describes the error in a sharding rule, as part of a sentence; `None` if the rule fits the operation.
 pub(super) fn fault(module: &Module, op: &Op, text: &str) -> Option<String> {
     match read(text) {
         Some(rule) => check(module, op, &rule).err(),
@@ -30,12 +30,12 @@ pub(super) fn fault(module: &Module, op: &Op, text: &str) -> Option<String> {
     }
 }
 
-/// Factors are `i` to `z`, then `z_1`, `z_2`, ...
+/// Parses the name of a factor and returns its index: names are `i` to `z`, then `z_1`, `z_2`, ...
 fn symbol(scan: &mut Scan<'_>) -> Option<usize> {
     let letter = scan.rest().bytes().next().filter(|b| (b'i'..=b'z').contains(b))?;
     scan.skip(1);
     if letter == b'z' && scan.eat_here("_").is_some() {
-        // `z` is factor 17, and `z_1` is factor 18.
+        // Factor indices are counted from `i`: `z` is factor 17, and `z_1` is factor 18.
         return scan.digits()?.parse::<usize>().ok()?.checked_add(usize::from(b'z' - b'i'));
     }
     Some(usize::from(letter - b'i'))
@@ -120,8 +120,8 @@ fn check(module: &Module, op: &Op, rule: &Rule) -> Result<(), String> {
     let mut in_results = vec![false; count];
     tensors(module, "operand", &op.operands, &rule.operands, &rule.sizes, &mut in_operands)?;
     tensors(module, "result", &op.results, &rule.results, &rule.sizes, &mut in_results)?;
-    // Only custom calls are checked: without a known semantics, their local result size would be unknown. For other operations, passes
-    // write rules that change sizes along a factor.
+    // Sizes are checked only for custom calls: their semantics are unknown, so the rule alone determines the local size of the result. For
+    // other operations, passes write rules in which a dimension may have other sizes than its factors.
     if matches!(op.kind, OpKind::CustomCall(_)) {
         sizes_fit(module, "operand", &op.operands, &rule.operands, rule)?;
         sizes_fit(module, "result", &op.results, &rule.results, rule)?;
@@ -213,9 +213,9 @@ fn tensors(
     Ok(())
 }
 
-/// Whether each dimension has as many elements as the product of its factors. Exceptions: a dimension with a factor that is
-/// never sharded, or of size 1; and one whose factors represent blocks and are in no result. JAX's `scaled_matmul` gives a dimension of 64
-/// elements with 2 block scales a factor of size 2.
+/// Checks that each dimension has as many elements as the product of its factors. Exceptions: a product of 1, a dimension with a factor
+/// that is never sharded, and a dimension of an operand whose factors represent blocks of elements and are in no result. In JAX's
+/// `scaled_matmul`, a dimension of 64 elements with 2 block scales has a factor of size 2.
 fn sizes_fit(
     module: &Module,
     what: &str,

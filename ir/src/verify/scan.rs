@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-/// The rest of a text. Every parsing function first skips blanks, and returns `None` if the text does not match.
+/// The rest of the text that is parsed. Every parsing function first skips blanks, and returns `None` if the text does not match.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scan<'a> {
     rest: &'a str,
@@ -19,13 +19,13 @@ impl<'a> Scan<'a> {
         self.rest
     }
 
-    /// Reads this token.
+    /// Skips `token`, if it is next.
     pub(super) fn eat(&mut self, token: &str) -> Option<()> {
         self.rest = self.rest().strip_prefix(token)?;
         Some(())
     }
 
-    /// Reads a token that follows immediately, without blanks.
+    /// Skips `token`, which must follow immediately, without blanks.
     pub(super) fn eat_here(&mut self, token: &str) -> Option<()> {
         self.rest = self.rest.strip_prefix(token)?;
         Some(())
@@ -36,7 +36,7 @@ impl<'a> Scan<'a> {
         self.rest = self.rest.get(bytes..).unwrap_or(self.rest);
     }
 
-    /// Reads digits that follow immediately, without blanks.
+    /// Reads a sequence of digits, which must follow immediately, without blanks.
     pub(super) fn digits(&mut self) -> Option<&'a str> {
         let end = self.rest.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, rest) = self.rest.split_at(end);
@@ -44,14 +44,14 @@ impl<'a> Scan<'a> {
         (!digits.is_empty()).then_some(digits)
     }
 
-    /// Reads everything up to this character, and skips it.
+    /// Reads and returns everything before the character `end`, and skips that character.
     pub(super) fn until(&mut self, end: char) -> Option<&'a str> {
         let (text, rest) = self.rest.split_once(end)?;
         self.rest = rest;
         Some(text)
     }
 
-    /// A name: letters, digits, `_`, `.` and `$`.
+    /// Reads a name: letters, digits, `_`, `.` and `$`.
     pub(super) fn word(&mut self) -> Option<&'a str> {
         let rest = self.rest();
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '.' | '$'));
@@ -65,7 +65,7 @@ impl<'a> Scan<'a> {
         let rest = self.rest();
         let mut before = ' ';
         let end = rest.find(|c: char| {
-            // A sign starts a number or its exponent: in `1e-5-2` the second one does not belong to it.
+            // A sign may only start a number or its exponent: in `1e-5-2`, the second sign is not part of the number.
             let sign = matches!(c, '-' | '+') && matches!(before, ' ' | 'e' | 'E');
             before = c;
             !(sign || c == '.' || c.is_ascii_alphanumeric())
@@ -75,12 +75,12 @@ impl<'a> Scan<'a> {
         (!number.is_empty()).then_some(number)
     }
 
-    /// An integer.
+    /// Reads an integer.
     pub(super) fn int(&mut self) -> Option<i64> {
         self.number()?.parse().ok()
     }
 
-    /// `[1, 2]`.
+    /// Reads a list of integers: `[1, 2]`.
     pub(super) fn ints(&mut self) -> Option<SmallVec<[i64; 6]>> {
         self.eat("[")?;
         let mut out = SmallVec::new();
@@ -93,7 +93,7 @@ impl<'a> Scan<'a> {
         Some(out)
     }
 
-    /// `dense<[1, 2]> : tensor<2xindex>`: the elements of a list.
+    /// Reads the elements of a list of integers: `dense<[1, 2]> : tensor<2xindex>`.
     pub(super) fn dense_list(&mut self) -> Option<SmallVec<[i64; 6]>> {
         self.eat("dense<")?;
         let listed = if self.rest().starts_with('[') {

@@ -4,20 +4,20 @@ use super::Report;
 use super::structure::Program;
 use crate::{AxisRef, MeshId, OpId, OpKind, ShardingId, TensorSharding};
 
-/// The manual axes of a scope, with their meshes.
+/// The axes that are manual in a body (including those of enclosing bodies), with their meshes.
 type Bound = Vec<(MeshId, AxisRef)>;
 
 pub(super) fn check(report: &mut Report<'_>, program: &Program) {
     if program.scopes.iter().all(|scope| scope.manual.is_none()) {
         return;
     }
-    // Parents precede their scopes, so their axes are already in `bound`.
+    // An enclosing body precedes its nested bodies, so its axes are already in `bound`.
     let mut bound: Vec<Bound> = Vec::with_capacity(program.scopes.len());
     for scope in &program.scopes {
         let mut axes = Bound::new();
         if let Some(op) = scope.manual {
-            // This applies only to manual computations: the body of a function has no enclosing scope, and its `parent` of 0 is
-            // meaningless.
+            // Only a manual computation inherits manual axes. The body of a function has no enclosing body; its `parent` is 0, which has no
+            // meaning.
             axes.clone_from(&bound[scope.parent as usize]);
             axes.extend(manual_axes(report, op));
             axes.sort_unstable();
@@ -52,11 +52,11 @@ fn manual_axes(report: &Report<'_>, op: OpId) -> Bound {
     let Some(mesh) = meshes.into_iter().find(|&m| !module.meshes[m].axes.is_empty()) else {
         return Bound::new();
     };
-    // As full axes: all sub-axes of a manual axis are manual.
+    // The result contains full axes, since all sub-axes of a manual axis are manual.
     spec.manual_axes.iter().map(|a| (mesh, AxisRef { axis: a.axis, sub: None })).collect()
 }
 
-/// The first axis of `bound` that an operation's shardings use.
+/// Returns the text of the first axis of `bound` that the shardings of an operation use.
 fn used(report: &Report<'_>, op: OpId, bound: &Bound) -> Option<String> {
     let module = report.module;
     let data = &module.ops[op];

@@ -55,7 +55,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
     for (attr, value) in op.attrs.iter() {
         if let Some(message) = attribute(module, id, attr, value) {
-            // The position of an attribute in the text is unknown, so the hint contains the rule.
+            // The position of an attribute in the source text is unknown, so the hint quotes the sharding rule.
             let hint = match value {
                 Attr::Raw(text) if attr == SHARDING_RULE => Some(format!("the rule is {text}")),
                 _ => None,
@@ -65,7 +65,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
 }
 
-/// The error in a Shardy attribute.
+/// Describes the error in a Shardy attribute; `None` if the attribute is valid.
 fn attribute(module: &Module, id: OpId, name: &str, value: &Attr) -> Option<String> {
     let starts = |attr: &Attr, prefix: &str| matches!(attr, Attr::Raw(text) if text.starts_with(prefix));
     let op = &module.ops[id];
@@ -96,7 +96,7 @@ fn attribute(module: &Module, id: OpId, name: &str, value: &Attr) -> Option<Stri
     }
 }
 
-/// Whether the sharding of an operation without results has dimensions or axes. It may specify only a device.
+/// Whether the sharding of an operation without results has dimensions or axes, which is an error: it may only be a maximal sharding.
 fn of_nothing(value: &Attr) -> bool {
     let Attr::Raw(text) = value else { return false };
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
@@ -104,8 +104,8 @@ fn of_nothing(value: &Attr) -> bool {
     inner.is_some_and(|inner| !inner.is_empty() && !inner.ends_with(",[]>"))
 }
 
-/// Whether the unreduced axes of an operation's result fit those of its operand. Axes that are no longer unreduced were
-/// reduced with `removed`, if the operation names its reduction.
+/// Checks that the unreduced axes of an operation's result fit those of its operand. If the operation reduces along some axes, `removed` is
+/// its reduction.
 fn pending(
     module: &Module,
     operand: Option<&ValueId>,
@@ -158,7 +158,7 @@ fn word(kind: ReductionKind) -> &'static str {
     }
 }
 
-/// Start and end of an axis or sub-axis.
+/// The range of an axis or sub-axis within its full axis: the product of the more major sizes, and that product times its own size.
 fn range(mesh: &Mesh, axis: AxisRef) -> (i64, i64) {
     match axis.sub {
         None => (1, mesh.full_size(axis)),
@@ -175,8 +175,8 @@ fn overlap(mesh: &Mesh, a: AxisRef, b: AxisRef) -> bool {
 fn beyond(mesh: &Mesh, axes: &AxisList, others: &AxisList) -> bool {
     axes.iter().any(|&axis| {
         let (mut at, end) = range(mesh, axis);
-        // Sub-axes of the same axis do not overlap, so walking along them determines whether they cover it. This terminates: each step
-        // goes to the end of a sub-axis that begins at or before `at` and ends after it. An axis of size 1 is covered.
+        // Sub-axes of the same axis do not overlap, so walking along them determines whether they cover it. The loop terminates: each step
+        // goes to the end of a sub-axis that begins at or before `at` and ends after it. An axis of size 1 counts as covered.
         while at < end {
             let next = others
                 .iter()

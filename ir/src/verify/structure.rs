@@ -8,11 +8,11 @@ use crate::{OpId, OpKind, RegionId, ValueDef, ValueId};
 /// A region on the stack of the walk.
 struct Frame {
     region: RegionId,
-    /// The mark of values that may be used here; an isolated body has its own mark.
+    /// The mark of values that operations in this region may use. Each body that is isolated from above has its own mark.
     mark: u32,
     /// The index of the current operation in the region.
     at: usize,
-    /// The index of its next region to enter.
+    /// The index of the next region of the current operation to enter.
     sub: usize,
 }
 
@@ -20,7 +20,7 @@ struct Walk<'r, 'm> {
     report: &'r mut Report<'m>,
     region_seen: Vec<bool>,
     op_seen: Vec<bool>,
-    /// The mark of each value that may be used at the current position; 0 for none.
+    /// For each value that may be used at the current position, the mark of the isolated body that defines it; 0 for other values.
     visible: Vec<u32>,
     program: Program,
     sound: bool,
@@ -28,9 +28,9 @@ struct Walk<'r, 'm> {
 
 /// The operations of a module in pre-order.
 pub(super) struct Program {
-    /// The operations.
+    /// All operations of the program, in pre-order.
     pub(super) order: Vec<OpId>,
-    /// The scope of each operation, as an index into `scopes`.
+    /// For each operation in `order`, the innermost isolated body that contains it, as an index into `scopes`.
     pub(super) scope: Vec<u32>,
     /// The bodies that are isolated from above.
     pub(super) scopes: Vec<ManualScope>,
@@ -43,7 +43,7 @@ pub(super) struct Program {
 pub(super) struct ManualScope {
     /// The `sdy.manual_computation` with this body; `None` for the body of a function.
     pub(super) manual: Option<OpId>,
-    /// The scope that contains the `sdy.manual_computation`.
+    /// The index in `scopes` of the body that contains the `sdy.manual_computation`.
     pub(super) parent: u32,
 }
 
@@ -70,7 +70,7 @@ pub(super) fn check(report: &mut Report<'_>) -> Option<Program> {
 }
 
 impl Walk<'_, '_> {
-    /// A new scope; its mark is its index plus one.
+    /// Adds an isolated body to `scopes`, and returns its mark: its index plus one.
     fn new_mark(&mut self, manual: Option<OpId>, mark: u32) -> u32 {
         self.program.scopes.push(ManualScope { manual, parent: mark.saturating_sub(1) });
         self.program.scopes.len() as u32
@@ -172,8 +172,8 @@ impl Walk<'_, '_> {
     fn operation(&mut self, id: OpId, mark: u32, last: bool) {
         let op = &self.report.module.ops[id];
         for (i, value) in op.operands.iter().enumerate() {
-            // One comparison replaces a walk up the regions: values in scope have the mark of the innermost isolated body, and `leave`
-            // removes the mark. So the entire check takes linear time.
+            // A value may be used here if it has the mark of the innermost isolated body, since `leave` removes the marks of values that
+            // are out of scope. One comparison replaces a walk up the regions, so the entire check takes linear time.
             if self.visible[value.index()] != mark {
                 self.report.hinted(
                     "SH0204",

@@ -30,7 +30,7 @@ fn holds(module: &Module) {
 
 const ADD: OpKind = OpKind::Binary(BinaryOp::Add);
 
-/// `func @main(%0: 4x8xf32, %1: 4x8xf32) { return %0 + %1 }` on a mesh `data=2, model=4`.
+/// The program `func @main(%0: 4x8xf32, %1: 4x8xf32) { return %0 + %1 }` on a mesh `data=2, model=4`, and handles of its entities.
 struct Small {
     module: Module,
     mesh: MeshId,
@@ -114,7 +114,7 @@ fn i2_one_place() {
         errors.iter().any(|e| e.contains("region0 belongs to two operations or functions")),
         "{errors:?}"
     );
-    // A walk of a region that contains itself would not end.
+    // A region that contains itself: a walk over it would not terminate.
     let mut s = small();
     s.module.ops[s.add].regions.push(s.body);
     assert!(!verify(&s.module).unwrap_err().is_empty());
@@ -206,7 +206,7 @@ fn i6_counts() {
     breaks(&s.module, "SH0206", "stablehlo.add has 1 operands, expected 2");
     let module = with_op(OpKind::AllReduce(Box::default()), "4x8xf32", |_| vec![]);
     breaks(&module, "SH0206", "stablehlo.all_reduce has 0 regions, expected 1");
-    // The result types of this operation are not inferred, so the number of results is checked separately.
+    // Inference does not determine the result types of this operation, so the number of results is checked separately.
     let module = with_op(OpKind::UnaryEinsum { config: "ab->a".into() }, "4xf32 4xf32", |_| vec![]);
     breaks(&module, "SH0206", "stablehlo.unary_einsum has 2 results, expected 1");
 }

@@ -1,4 +1,4 @@
-//! Verifies I17, and the sizes of I1: each type is valid by itself.
+//! Verifies I17, and the part of I1 about sizes: each type is valid by itself.
 
 use cranelift_entity::EntityRef;
 
@@ -7,12 +7,12 @@ use crate::floats::power_of_two;
 use crate::limits;
 use crate::{DType, DYNAMIC, Module, OpId, QuantTensor, Span, TensorType, Type, TypeId};
 
-/// Verifies the sizes of I1, so that passes may compute with them.
+/// Verifies the part of I1 about sizes, so that passes may compute with sizes without overflow.
 pub(super) fn check_sizes(report: &mut Report<'_>, order: &[OpId]) {
     check_each(report, order, "SH0201", size_fault);
 }
 
-/// Verifies I17.
+/// Verifies I17, the constraints on types except sizes.
 pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) {
     check_each(report, order, "SH0217", fault);
 }
@@ -25,7 +25,7 @@ fn check_each(
     fault: impl Fn(&Module, TypeId) -> Option<String>,
 ) {
     let module = report.module;
-    // Types are checked, not values: a program with a million values has some hundred types.
+    // The table contains types and not values: a program with a million values has some hundred types.
     let mut faults: Vec<Option<String>> =
         (0..module.types.len()).map(|i| fault(module, TypeId::new(i))).collect();
     if faults.iter().all(Option::is_none) {
@@ -53,7 +53,8 @@ fn check_each(
     }
 }
 
-/// The error in a type or in an element of it, if it was not reported yet.
+/// Takes from `faults` the error in a type, or in an element type of a tuple, and returns it. An error that was taken is not reported
+/// again.
 fn take(module: &Module, faults: &mut [Option<String>], ty: TypeId) -> Option<String> {
     let mut stack = vec![ty];
     while let Some(ty) = stack.pop() {

@@ -2,9 +2,9 @@
 
 use shardc_ir::{BinaryOp, Module, OpId, OpKind, RegionId, ValueId};
 
-/// Returns the additions and subtractions that a loop body applies to carried value `i`, in order, each with the
-/// index of the operand that is added or subtracted. Returns `None` if the body does anything else with the value.
-/// `only_reader` returns the single user of a value.
+/// Returns the additions and subtractions that a loop body applies to carried value `i`, in order, each with the index of the operand that
+/// is added to or subtracted from the carried value. Returns `None` if the body does anything else with the value. `only_reader` returns
+/// the single user of a value.
 pub(crate) fn additions(
     module: &Module,
     body: RegionId,

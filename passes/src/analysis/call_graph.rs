@@ -30,7 +30,7 @@ pub fn callees_first(module: &Module) -> Vec<FuncId> {
     let callees = |func: FuncId| {
         let mut out: Vec<FuncId> =
             calls_in(module, func).into_iter().filter_map(|call| callee_of(module, call)).collect();
-        // Callees are popped from the end.
+        // The next callee is popped from the end.
         out.reverse();
         out
     };

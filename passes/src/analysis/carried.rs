@@ -1,12 +1,12 @@
-//! Loop-carried arguments.
+//! Finds the values in loops that carry arguments of a function.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Module, OpKind, RegionId, ValueId};
 
-/// Maps values to the argument of `body` that they carry. A value carries an argument if it is that argument, a
-/// loop-carried value that starts as one, or the result of an operation that `hands_on` its operands.
+/// Maps each value that carries an argument of `body` to that argument. These are the argument itself, a loop-carried value whose initial
+/// value carries the argument, and result `i` of an operation accepted by `hands_on` whose operand `i` carries the argument.
 ///
-/// A loop-carried value counts as the argument even if the body updates it, like an accumulator.
+/// A loop-carried value is included even if the loop updates it, like an accumulator.
 #[must_use]
 pub fn arguments_in_loops(
     module: &Module,
@@ -54,7 +54,7 @@ mod tests {
             let of = arguments_in_loops(&module, body, hands_on);
             of.values().filter(|&&arg| arg == weight).count()
         };
-        // The argument, the loop-carried values in both regions, and the result of the barrier.
+        // The argument, and the loop-carried value in the two regions of the loop. The result of the barrier is a fourth value below.
         assert_eq!(count(|_| false), 3);
         assert_eq!(count(|kind| matches!(kind, OpKind::OptimizationBarrier)), 4);
     }

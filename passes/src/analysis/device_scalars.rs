@@ -5,7 +5,8 @@ use shardc_ir::{BinaryOp, DType, DTypeClass, Dense, Module, OpId, OpKind, UnaryO
 /// One integer per device.
 pub(crate) type PerDevice = std::rc::Rc<[i64]>;
 
-/// Returns the result of `op` on each device, if all operands are constants or `known`, and at least one is `known`.
+/// Returns the result of `op` on each device. Every operand must be a constant or a key of `known` (the values that are already evaluated),
+/// and at least one must be a key of `known`.
 pub(crate) fn evaluate(
     module: &Module,
     op: OpId,
@@ -30,7 +31,7 @@ pub(crate) fn evaluate(
         (0..devices).map(|d| f(d).map(|n| wrap(n, ty.dtype))).collect::<Option<Vec<i64>>>().map(Into::into)
     };
     match &data.kind {
-        // Conversion to a boolean tests for nonzero; narrowing would keep only the lowest bit, so 2 would be false.
+        // A conversion to a boolean tests for nonzero. Keeping only the lowest bit, as for other narrow types, would turn 2 into false.
         OpKind::Convert if ty.dtype == DType::I1 => {
             let from = operand(0)?;
             each(&|d| Some(i64::from(from[d] != 0)))
@@ -89,7 +90,7 @@ pub(crate) fn constant(module: &Module, value: ValueId) -> Option<i64> {
     }
 }
 
-/// Returns the elements of a constant of rank 1.
+/// Returns the elements of an integer constant that has one dimension.
 fn elements(module: &Module, value: ValueId) -> Option<Vec<i64>> {
     let ty = module.tensor(value)?;
     if !is_integer(ty.dtype) || ty.rank() != 1 {

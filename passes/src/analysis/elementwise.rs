@@ -2,8 +2,7 @@
 
 use shardc_ir::{Access, Module, OpId};
 
-/// Whether each result element depends only on the operand elements at the same index. This includes sharding
-/// constraints.
+/// Whether each result element depends only on the operand elements at the same index. Sharding constraints are element-wise in this sense.
 pub(crate) fn is_elementwise(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     match data.kind.def().access {

@@ -1,4 +1,4 @@
-//! Layouts of gradients on a TPU, and of the parameters that they update.
+//! Layouts on a TPU of gradients and of the parameters that they update.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DTypeClass, Module, OpKind, RegionId, ValueId};
@@ -10,9 +10,9 @@ use super::tiles::{Order, order_of_argument};
 /// Larger values were observed in the layout of their parameters: GPT-2 takes the same memory with and without pinned layouts.
 const SMALL: i64 = 1 << 20;
 
-/// Returns the gradients whose layout may differ from that of their parameters, with the layout of parameters of the same shape. The
-/// candidates are the values on which results depend element-wise, possibly through all-gathers. A candidate
-/// qualifies if its producer has its own layout, or if it is a small cross-device sum.
+/// Returns gradients to which the TPU compiler may assign another layout than to their parameters, each with the layout of a parameter of
+/// the same shape. Candidates are the values from which results are computed element-wise, possibly through all-gathers. A candidate is
+/// returned if its producer determines its layout, or if it is a small all-reduced value.
 pub(crate) fn orders_of_gradients(module: &Module, body: RegionId) -> FxHashMap<ValueId, Order> {
     let results = module.terminator(body).map(|end| &module.ops[end].operands);
     let mut todo: Vec<ValueId> = results.into_iter().flatten().copied().collect();
@@ -42,8 +42,8 @@ pub(crate) fn orders_of_gradients(module: &Module, body: RegionId) -> FxHashMap<
     orders
 }
 
-/// Whether elements have at most 32 bits and are not complex. On a TPU, XLA splits values of all other types into pairs, which is not
-/// possible for a call that pins a layout.
+/// Whether elements have at most 32 bits and are not complex. On a TPU, XLA splits values of all other types into pairs of values, and a
+/// call that pins a layout cannot have them as operands.
 fn is_one_word(module: &Module, value: ValueId) -> bool {
     module.stored(value).is_some_and(|ty| ty.dtype.bits() <= 32 && ty.dtype.class() != DTypeClass::Complex)
 }

@@ -40,7 +40,7 @@ pub(crate) fn check_size_except(
             calls += 1;
             let callee = module.func_names.get(callee).filter(|&&callee| !keep[callee]);
             let inlined = callee.map_or(1, |&callee| sizes[callee]);
-            // At least one is counted: visiting the call of an empty function also has a cost.
+            // A call counts as at least one operation, even of an empty function, because visiting it takes time.
             size = size.saturating_add(inlined.max(1));
         }
         sizes[func] = size;

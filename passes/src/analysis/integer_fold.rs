@@ -8,10 +8,10 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 use shardc_ir::{BinaryOp, DType, DTypeClass, Dense, Module, OpKind, UnaryOp, ValueDef, ValueId};
 
-/// The maximum length of a table, and the maximum number of elements that are inspected individually.
+/// The maximum number of elements of a folded tensor, and of a tensor whose elements are inspected one by one.
 const MAX_ELEMENTS: usize = 1 << 16;
 
-/// The maximum length of a chain of operations.
+/// The maximum number of operations on a path from a folded value to its inputs.
 const MAX_DEPTH: usize = 64;
 
 /// The maximum number of elements computed in total, which bounds time and memory.
@@ -22,11 +22,11 @@ const BUDGET: usize = 1 << 22;
 pub(crate) struct Folded {
     /// The dimension along which the elements vary; `None` if all are equal.
     pub(crate) dim: Option<usize>,
-    /// The elements along that dimension, or the common value.
+    /// The elements along `dim`; if that is `None`, the one value of all elements.
     pub(crate) values: Rc<[i64]>,
 }
 
-/// Restricts a tensor to one index of a dimension.
+/// Restricts a tensor to one index along a dimension: `(dimension, index)`. `None` means the entire tensor.
 pub(crate) type At = Option<(usize, i64)>;
 
 impl Folded {
@@ -57,7 +57,7 @@ impl Folded {
         }
     }
 
-    /// Maps the varying dimension by `to`. Returns `None` if `to` does.
+    /// Replaces the dimension along which the elements vary by `to(dim)`. Returns `None` if `to` returns `None`.
     fn moved(self, to: impl Fn(usize) -> Option<usize>) -> Option<Folded> {
         match self.dim {
             None => Some(self),
@@ -83,13 +83,13 @@ impl Progression {
         numbers.windows(2).all(is_next).then_some(Progression { start, step, len })
     }
 
-    /// Returns the last of the numbers.
+    /// Returns the last number of the progression.
     pub(crate) fn last(self) -> i64 {
         self.start + self.step * (self.len - 1)
     }
 }
 
-/// Folds values of a module, which must not change in the meantime. Results are memoized.
+/// Folds values of a module, which must not change as long as this is in use. Results are memoized.
 pub(crate) struct IntegerFold<'m> {
     module: &'m Module,
     known: FxHashMap<(ValueId, At), Option<Folded>>,
@@ -216,7 +216,7 @@ impl<'m> IntegerFold<'m> {
             }
             OpKind::Select => {
                 let which = self.value(operand(0)?, at, depth)?;
-                // The operand that is never selected need not be known.
+                // If the predicate is one value, the operand that it does not select need not be known.
                 if which.dim.is_none() {
                     let chosen = if which.at(0)? != 0 { 1 } else { 2 };
                     return self.value(operand(chosen)?, at, depth);
@@ -239,7 +239,8 @@ impl<'m> IntegerFold<'m> {
     fn reshape(&mut self, operand: ValueId, shape: &[i64], at: At, depth: usize) -> Option<Folded> {
         let from = self.module.shape(operand);
         if let Some(places) = same_but_ones(from, shape) {
-            // `places` has an entry per dimension of the result; those of size 1 may be `None`.
+            // `places` has, for each dimension of the result, the corresponding dimension of the operand, or `None` for a dimension of size
+            // 1.
             let inner = at.and_then(|(dim, i)| Some(((*places.get(dim)?)?, i)));
             let folded = self.value(operand, inner, depth)?;
             return folded.moved(|d| places.iter().position(|&p| p == Some(d)));
@@ -256,7 +257,7 @@ impl<'m> IntegerFold<'m> {
     }
 }
 
-/// Whether elements are neither integers nor booleans.
+/// Whether elements are of a type that this analysis does not fold: neither integers nor booleans.
 fn is_other(dtype: DType) -> bool {
     matches!(dtype.class(), DTypeClass::Float | DTypeClass::Complex)
 }
@@ -316,15 +317,15 @@ fn apply_unary(op: UnaryOp, n: i64, is_bool: bool) -> Option<i64> {
     }
 }
 
-/// Division rounds towards zero, and a remainder has the sign of the dividend (StableHLO specification, `divide`,
-/// `remainder`).
+/// Evaluates an operation on two integers. Division rounds towards zero, and a remainder has the sign of the dividend (StableHLO
+/// specification, `divide`, `remainder`).
 fn apply_binary(op: BinaryOp, a: i64, b: i64, dtype: DType) -> Option<i64> {
     let wraps = matches!(op, BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply);
     if wraps && dtype == DType::I1 { None } else { op.on_integers(a, b) }
 }
 
-/// Maps each dimension of `to` to the corresponding dimension of `from`, if the shapes differ only in dimensions of
-/// size 1.
+/// Returns for each dimension of `to` the corresponding dimension of `from`, or `None` for a dimension of size 1. The shapes may differ
+/// only in dimensions of size 1.
 fn same_but_ones(from: &[i64], to: &[i64]) -> Option<Vec<Option<usize>>> {
     let mut left = from.iter().enumerate().filter(|&(_, &n)| n != 1).peekable();
     let mut places = Vec::with_capacity(to.len());
@@ -348,7 +349,7 @@ fn elements(shape: &[i64]) -> Option<usize> {
     shape.iter().try_fold(1, product).filter(|&n| n <= MAX_ELEMENTS)
 }
 
-/// Returns the elements in another shape.
+/// Returns the elements of `folded`, whose shape is `from`, after a reshape to `to`.
 fn reshaped(folded: &Folded, from: &[i64], to: &[i64], elements: usize) -> Option<Folded> {
     let dim = folded.dim?;
     let stride: i64 = from.get(dim + 1..)?.iter().product();

@@ -1,32 +1,33 @@
 //! Linearity analysis: determines the operands in which an operation can be applied to partial sums.
 //!
-//! An operation `f` can be applied to the partial sums of an unreduced value if `f(a + b) = f(a) + f(b)`, in all
-//! operands that are unreduced together. The same holds for other reductions. For example, rounding is monotonic, so
-//! the maximum of rounded numbers is the rounded maximum.
+//! An operation `f` can be applied to the partial sums of an unreduced value if `f(a + b) = f(a) + f(b)`, where `a` and `b` stand for all
+//! operands that are unreduced. The same holds for other reductions: rounding is monotonic, so the maximum of rounded numbers is the
+//! rounded maximum.
 
 use shardc_ir::{BinaryOp, DType, DTypeClass, Linear, Module, OpId, OpKind, ReductionKind, ValueId};
 
 use super::reducer::reduction_of;
 
-/// The operands that may be unreduced: applying the operation to the sums must equal the sum of its results on the partial sums.
+/// The operands of an operation that may be unreduced. Applying the operation to their partial sums, and then reducing the results, must be
+/// equivalent to reducing the operands first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passes {
     /// All operands `from..to` must be unreduced together, except that an operand that is the identity of the reduction may be
     /// reduced. Operands outside of this range must be reduced.
     Alike {
-        /// The first operand.
+        /// The first operand of the range.
         from: usize,
-        /// One past the last operand.
+        /// One past the last operand of the range.
         to: usize,
         /// An operand in this range that must be reduced.
         except: Option<usize>,
     },
-    /// Any single operand, with the others reduced.
+    /// Any one operand may be unreduced, if all others are reduced.
     Either,
 }
 
 impl Passes {
-    /// No operand.
+    /// No operand may be unreduced.
     pub(crate) const NONE: Passes = Passes::Alike { from: 0, to: 0, except: None };
     const ALL: Passes = Passes::Alike { from: 0, to: usize::MAX, except: None };
 
@@ -83,8 +84,8 @@ pub(crate) fn passes(module: &Module, op: OpId, kind: ReductionKind) -> Passes {
     }
 }
 
-/// Whether the operation can be applied to operand `i` before this reduction. The other operands are reduced or, if the operation is
-/// jointly linear, also unreduced.
+/// Whether the reduction `kind` of operand `i` may be deferred past the operation. The other operands are reduced or, if the operation is
+/// jointly linear, may also be unreduced.
 pub fn is_linear_in(module: &Module, op: OpId, i: usize, kind: ReductionKind) -> bool {
     let is_pending = |v: &ValueId| module.shardings.sharding_of(*v).is_some_and(|s| !s.unreduced.is_empty());
     match passes(module, op, kind) {
@@ -103,8 +104,8 @@ fn element_types(module: &Module, op: OpId) -> Option<(DType, DType)> {
     Some((module.tensor(*data.operands.first()?)?.dtype, module.tensor(*data.results.first()?)?.dtype))
 }
 
-/// Whether numbers may be converted before they are reduced. Rounding the partial sums is equivalent to rounding the sum, up to
-/// precision. Truncating fractions is not equivalent, and neither is widening integers, whose sums wrap around.
+/// Whether a conversion may be applied to partial results, before their reduction. Rounding the partial sums is equivalent to rounding the
+/// sum, up to precision. Truncating fractions is not equivalent, and neither is widening integers, whose sums wrap around.
 fn converts(from: DType, to: DType, kind: ReductionKind) -> bool {
     let is_real = |dtype: DType| matches!(dtype.class(), DTypeClass::Float);
     let is_wrapping = |dtype: DType| matches!(dtype.class(), DTypeClass::Signed | DTypeClass::Unsigned);

@@ -10,14 +10,14 @@ use shardc_ir::{
 use super::linear::{Passes, passes};
 use super::reducer::is_identity;
 
-/// The maximum number of operations between a reduction and its deferred place.
+/// The maximum number of operations past which a reduction is deferred.
 const MAX_FORMS: usize = 8;
 
-/// A reduced value, and the chain of operations that are its only users.
+/// A reduced value, and a chain of linear operations: each operation is the only user of the previous value.
 pub(crate) struct Chain {
-    /// The operations in order, each with the index of the operand that is the sum.
+    /// The operations in order, each with the index of the operand that is the reduced value or the result of the previous operation.
     pub(crate) forms: Vec<(OpId, usize)>,
-    /// The reduced value: a reshard of `source`.
+    /// The reduced value, a reshard of `source`.
     pub(crate) completed: ValueId,
     /// The unreduced value.
     pub(crate) source: ValueId,
@@ -25,7 +25,7 @@ pub(crate) struct Chain {
     pub(crate) pending: TensorSharding,
 }
 
-/// Returns the unreduced value of which `value` is the reshard, and its sharding.
+/// If `value` is a reshard that reduces partial sums, returns the unreduced operand and its sharding.
 pub(crate) fn pending_source(module: &Module, value: ValueId) -> Option<(ValueId, ShardingId)> {
     let op = &module.ops[module.def_op(value)?];
     let source = *op.operands.first()?;
@@ -37,7 +37,8 @@ pub(crate) fn pending_source(module: &Module, value: ValueId) -> Option<(ValueId
     is_pending.then_some((source, pending))
 }
 
-/// Returns the reduced value from which `value` is computed by linear operations, if no value in between has another user (`is_used_once`).
+/// Returns the chain of linear operations that computes `value` from a reduced value. Each value before `value` must have one user
+/// (`is_used_once`).
 pub(crate) fn chain(
     module: &Module,
     value: ValueId,
@@ -65,7 +66,7 @@ fn search(
     if forms.len() == MAX_FORMS || module.ops[op].kind.def().work != Work::Light {
         return None;
     }
-    // One operand is the sum; another operand may be a scale factor.
+    // One operand is the previous value of the chain; the other one, if any, may be a scale factor.
     for (i, &operand) in module.ops[op].operands.iter().enumerate() {
         if is_linear(module, op, i) {
             forms.push((op, i));
@@ -79,8 +80,8 @@ fn search(
     None
 }
 
-/// Whether an operation with one result is linear in operand `i` alone, and loses no precision compared to the
-/// reduced sum.
+/// Whether an operation with one result is linear in operand `i` alone, and applying it to partial sums loses no more precision than
+/// applying it to the reduced sum.
 fn is_linear(module: &Module, op: OpId, i: usize) -> bool {
     let data = &module.ops[op];
     let &[result] = data.results.as_slice() else { return false };
@@ -105,11 +106,11 @@ fn is_linear(module: &Module, op: OpId, i: usize) -> bool {
     }
 }
 
-/// Returns the sharding of the unreduced result of `op`, if operand `i` is the unreduced value. Returns `None` if `op` cannot be applied
-/// to partial sums.
+/// Returns the sharding that the result of `op` has if operand `i` is unreduced with the sharding `pending`. Returns `None` if `op` cannot
+/// be applied to the partial sums.
 ///
-/// If the reduction does not move the value (an all-reduce), the result keeps its placement. If the reduction also
-/// shards it (a reduce-scatter), the operation must be independent of the placement.
+/// If the reduction is an all-reduce, which does not change the placement, the result keeps its placement. If it is a reduce-scatter, which
+/// also shards the value, `op` must be independent of the placement.
 pub(crate) fn formed(
     module: &Module,
     op: OpId,
@@ -143,8 +144,8 @@ pub(crate) fn formed(
     }
 }
 
-/// Returns the scale operand of a multiplication or division if it has the sharding of the reduced sum, so that it must be recomputed for
-/// this sharding of the partial sums.
+/// Returns the scale operand of a multiplication or division if its sharding is that of the reduced sum. It must then be computed again
+/// with the sharding `formed`, which the partial sums have.
 pub(crate) fn needs_new_scale(
     module: &Module,
     op: OpId,
@@ -158,7 +159,7 @@ pub(crate) fn needs_new_scale(
     (!lies.same_placement(&formed.completed())).then_some(other)
 }
 
-/// Returns the bytes of one element of a splat constant, through broadcasts and reshapes.
+/// Returns the bytes of one element of `value`, if it is a splat constant, or a broadcast or reshape of one.
 pub(crate) fn uniform(module: &Module, value: ValueId) -> Option<Vec<u8>> {
     let mut value = value;
     for _ in 0..MAX_FORMS {
@@ -172,7 +173,7 @@ pub(crate) fn uniform(module: &Module, value: ValueId) -> Option<Vec<u8>> {
     None
 }
 
-/// The bytes of the global tensor.
+/// The size in bytes of the unsharded tensor.
 pub(crate) fn bytes(module: &Module, value: ValueId) -> Option<i64> {
     module.stored(value).and_then(TensorType::num_bytes)
 }

@@ -1,4 +1,4 @@
-//! Classifies regions: those with tensors of the program, as opposed to the scalar arithmetic of a reducer.
+//! Classifies regions by their contents: tensors of the program, or the scalar arithmetic of a reducer.
 
 use shardc_ir::{Module, OpId, OpKind, RegionId};
 
@@ -9,13 +9,13 @@ pub fn has_program_regions(kind: &OpKind) -> bool {
     kind.def().region_kind.is_program()
 }
 
-/// Every operation under `region` whose values carry shardings, in order.
+/// Every operation in `region`, in order, including operations in nested regions that contain tensors of the program.
 #[must_use]
 pub fn program_ops(module: &Module, region: RegionId) -> Vec<OpId> {
     module.walk_where(region, has_program_regions)
 }
 
-/// Every region under and including `region` whose arguments carry shardings.
+/// `region` and every nested region that contains tensors of the program.
 #[must_use]
 pub fn program_regions(module: &Module, region: RegionId) -> Vec<RegionId> {
     program_parts(module, region).1

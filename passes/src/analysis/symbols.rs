@@ -1,6 +1,6 @@
-//! Uses of a module's symbols, and fresh symbol names.
+//! Uses of a module's symbols, and new symbol names.
 //!
-//! Fresh names are those that MLIR's symbol tables would generate, so that printed modules can be compared with MLIR's.
+//! New names are those that MLIR's symbol tables would generate, so that printed modules can be compared with MLIR's.
 
 use std::collections::HashSet;
 
@@ -46,7 +46,7 @@ pub fn drop_unused_funcs(module: &mut Module, entry: Option<FuncId>) {
     let mut open: Vec<FuncId> = module.funcs.keys().collect();
     open.retain(|&id| module.funcs[id].visibility.is_public() || Some(id) == entry);
     loop {
-        // Draining the set looks up each name once per function that uses it. The order is irrelevant, since the result is a set.
+        // `drain` empties the set, so that each function adds its names once. The order is irrelevant, since the result is a set.
         open.extend(named.0.drain().filter_map(|name| module.func_names.get(&*name).copied()));
         let Some(func) = open.pop() else { break };
         if used.insert(func) {
@@ -61,7 +61,7 @@ pub fn drop_unused_funcs(module: &mut Module, entry: Option<FuncId>) {
     }
 }
 
-/// Symbols that are referenced.
+/// The symbol names that parts of the module refer to.
 #[derive(Debug, Default)]
 struct SymbolUses(HashSet<String>);
 

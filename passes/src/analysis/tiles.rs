@@ -11,9 +11,9 @@ pub(crate) const SUBLANES: u64 = 8;
 /// The dimensions of a tensor from minor (along the lanes) to major.
 pub(crate) type Order = SmallVec<[usize; 4]>;
 
-/// Returns the layout in which a TPU client passes an argument: row-major, unless tiles over another pair of
-/// dimensions need less padding. If several pairs need equally little padding, the last possible dimension is along the lanes, and
-/// the last possible other one along the rows. The remaining dimensions are row-major. Returns `None` for vectors and empty tensors.
+/// Returns the layout in which a TPU client passes an argument: row-major, unless tiles over another pair of dimensions need less padding.
+/// Among pairs that need equally little padding, the one with the last dimension along the lanes is chosen, then the one with the last
+/// dimension along the rows. The remaining dimensions are row-major. Returns `None` for vectors and empty tensors.
 #[must_use]
 pub(crate) fn order_of_argument(shape: &[i64]) -> Option<Order> {
     let sizes: SmallVec<[u64; 6]> = shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();

@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(count("EQ, %i, %ten", "add %i, %by", 10), None);
     }
 
-    /// Start, stop and step are carried and converted, and the condition computes the trip count.
+    /// Tests a loop that carries and converts its start, stop and step, and computes the trip count in the condition.
     #[test]
     fn trip_counts_computed_in_the_condition_are_known() {
         let trips = |condition: &str| {

@@ -1,5 +1,5 @@
-//! User input about a program: meshes and partition specs from the command line or the API, names of arguments and results, and a
-//! replacement of the program's mesh.
+//! User input about a program: meshes and partition specs from the command line or the API, names of arguments and results, and a mesh that
+//! replaces the program's mesh.
 
 pub mod dims;
 pub mod names;

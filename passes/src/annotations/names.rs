@@ -14,12 +14,12 @@ use crate::sharding::interface::Interface;
 /// The maximum number of suggestions for an unknown name.
 const OFFERED: usize = 3;
 
-/// An argument or result.
+/// An argument or result, by its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Named {
-    /// Argument `n`.
+    /// The argument with this index.
     Argument(usize),
-    /// Result `n`.
+    /// The result with this index.
     Result(usize),
 }
 
@@ -32,7 +32,7 @@ impl Named {
         argument.or_else(|| ["result", "res", "out"].into_iter().find_map(number).map(Named::Result))
     }
 
-    /// The shortest positional name: `arg0`, `res0`.
+    /// The shortest name by position: `arg0`, `res0`.
     #[must_use]
     pub fn short(self) -> String {
         match self {
@@ -51,7 +51,7 @@ impl fmt::Display for Named {
     }
 }
 
-/// The names of a program's arguments and results.
+/// The names of a program's arguments and results, by which partition specs refer to them.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     args: Vec<Option<String>>,
@@ -81,10 +81,10 @@ impl Names {
         }
     }
 
-    /// Resolves `text` to one argument or result.
+    /// Finds the argument or result with the name `text`.
     ///
     /// # Errors
-    /// Returns SH0333, with similar names as suggestions, if no argument or result has the name, or if several do.
+    /// Returns SH0333, with similar names as suggestions, if no argument or result has the name, or if several have it.
     pub fn find(&self, text: &str) -> Result<Named, Diagnostic> {
         if let Some(position) = Named::position(text) {
             return self.check(position);
@@ -125,7 +125,7 @@ impl Names {
         if !found.is_empty() {
             return Ok(found);
         }
-        // Prefixes that several names share are also suggested.
+        // The part of a name before a separator (`params` of `params['w']`) is also suggested, if several names share it.
         let stems = self.args.iter().flatten().flat_map(|name| {
             let ends = name.char_indices().filter(|(_, c)| matches!(c, '[' | '.' | '/'));
             ends.filter_map(|(end, _)| name.get(..end))
@@ -147,7 +147,7 @@ impl Names {
     /// # Errors
     /// Fails as [`Names::find`] does.
     pub fn find_argument(&self, text: &str) -> Result<usize, Diagnostic> {
-        // Without the results, a name that an argument and a result share is not ambiguous.
+        // The results are left out, since an argument name that is also the name of a result would be ambiguous.
         let only = Names { results: Vec::new(), ..self.clone() };
         match only.find(text)? {
             Named::Argument(n) => Ok(n),

@@ -1,10 +1,10 @@
 //! Replaces a program's mesh by one that has the same axes with different sizes, in a different order, or with additional axes.
 //!
-//! Shardings refer to axes, not sizes, so they remain valid. Only the body of a manual computation depends on the sizes of its mesh; it
-//! prevents the replacement.
+//! Shardings refer to axes, not sizes, so they remain valid. The body of a manual computation depends on the sizes and devices of its mesh,
+//! so these cannot change if the mesh has a manual computation.
 //!
-//! **Invariant.** The axes of the module's mesh keep their indices. If the new mesh has them in another order, the
-//! device order of the result expresses this.
+//! **Invariant.** The axes of the module's mesh keep their indices. If the new mesh has its axes in another order, they are reordered, and
+//! the device ids of the resulting mesh are listed accordingly.
 
 use shardc_ir::discardable::NUM_PARTITIONS;
 use shardc_ir::suggest::nearest;
@@ -18,9 +18,9 @@ const MESH_ATTR: &str = "stablehlo.mesh";
 /// How the axes of the module's mesh are matched with those of the new mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
-    /// By name.
+    /// By name: axes with equal names match.
     Name,
-    /// By position: the module's mesh has generated names, and takes the names of the new mesh.
+    /// By position: the names of the axes of the module's mesh were generated, and are replaced by those of the new mesh.
     Place,
 }
 
@@ -72,7 +72,8 @@ fn the_mesh(module: &Module) -> Result<MeshId, Diagnostic> {
     }
 }
 
-/// Returns `mesh` with the axes of the module's mesh first, in their order.
+/// Returns `mesh` with its axes reordered: first those that match the axes of the module's mesh, in the order of that mesh, then the
+/// others.
 fn renumbered(module: &Module, id: MeshId, mesh: &Mesh, by: Match) -> Result<Mesh, Diagnostic> {
     let old = &module.meshes[id];
     let known =
@@ -124,13 +125,13 @@ fn renumbered(module: &Module, id: MeshId, mesh: &Mesh, by: Match) -> Result<Mes
     let axes = order.iter().filter_map(|&place| mesh.axes.get_index(place));
     let mut new = Mesh::new(axes.map(|(name, &size)| (&**name, size)));
     new.attrs = old.attrs.clone();
-    // The attribute describes the sizes of the old mesh.
+    // This attribute contains the sizes of the old mesh.
     new.attrs.remove(MESH_ATTR);
     if order.is_sorted() {
         new.device_ids.clone_from(&mesh.device_ids);
     } else {
         let axes: Vec<AxisRef> = order.iter().map(|&place| AxisRef::whole(place)).collect();
-        // For each position in the new order, the device at the corresponding position of the given mesh.
+        // The device at each position of the mesh with reordered axes.
         let mut devices = vec![0; mesh.num_devices()];
         for position in 0..devices.len() {
             if let Ok(to) = usize::try_from(mesh.linear_coordinate(position, &axes)) {
@@ -143,7 +144,7 @@ fn renumbered(module: &Module, id: MeshId, mesh: &Mesh, by: Match) -> Result<Mes
     Ok(new)
 }
 
-/// Reports manual computations over a mesh: their bodies depend on its sizes and device order.
+/// Reports manual computations on the mesh `id`, since their bodies depend on its sizes and device order.
 fn written_for_devices(module: &Module, id: MeshId) -> Result<(), Vec<Diagnostic>> {
     let ops = module.bodies().flat_map(|body| module.walk(body));
     let errors: Vec<Diagnostic> = ops
@@ -170,7 +171,7 @@ fn written_for_devices(module: &Module, id: MeshId) -> Result<(), Vec<Diagnostic
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// Reports sub-axes that some sharding names and `new` does not have.
+/// Reports sub-axes in the module's shardings that the mesh `new` does not have.
 fn parts_fit(module: &Module, id: MeshId, new: &Mesh) -> Vec<Diagnostic> {
     let old = &module.meshes[id];
     let mut seen: Vec<AxisRef> = Vec::new();

@@ -60,7 +60,7 @@ fn error<T>(item: Item<'_>, message: impl Into<String>) -> Result<T, SpecError> 
     Err(SpecError { message: message.into(), span: item.span() })
 }
 
-/// A part of a text, and its offset.
+/// A piece of a text, such as one axis of a mesh, and its offset in the text.
 #[derive(Clone, Copy)]
 struct Item<'a> {
     text: &'a str,
@@ -175,7 +175,7 @@ impl From<&Mesh> for MeshSpec {
     }
 }
 
-/// Prints the form that is parsed: `data=4,model=2`, followed by `@` and the device ids if they are not in order.
+/// Prints the mesh as it is parsed: `data=4,model=2`, followed by `@` and the device ids if they are not in order.
 impl fmt::Display for MeshSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (name, size)) in self.axes.iter().enumerate() {
@@ -226,16 +226,16 @@ pub struct AxisName {
     pub name: String,
     /// The sub-axis (`name:(pre)size`), if not the full axis.
     pub sub: Option<SubAxis>,
-    /// The position in the partition spec.
+    /// The position of this axis in the text of the partition spec.
     pub span: Span,
 }
 
 /// How the dimensions of a tensor are sharded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartitionSpec {
-    /// For each dimension its axes, major to minor, and whether it is open.
+    /// For each dimension, the axes that shard it (major to minor), and whether the dimension is open.
     pub dims: Vec<(Vec<AxisName>, bool)>,
-    /// Whether dimensions that are not listed are unsharded. Otherwise every dimension must be listed.
+    /// Whether dimensions that `dims` does not list are unsharded. If false, every dimension must be listed.
     pub rest: bool,
 }
 
@@ -262,7 +262,8 @@ impl FromStr for PartitionSpec {
     }
 }
 
-/// Parses `(a+b)`, `a+b` or `a`, each axis with an optional sub-axis. `?` among them makes the dimension open.
+/// Parses the axes of one dimension, `(a+b)`, `a+b` or `a`, each with an optional sub-axis. A `?` among them makes the dimension open; the
+/// returned `bool` is then true.
 fn dim(item: Item<'_>) -> Result<(Vec<AxisName>, bool), SpecError> {
     // A sub-axis has its own parentheses, so only remove a pair that encloses the whole item.
     let inner = match item.text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {
@@ -300,9 +301,9 @@ fn sub_axis(item: Item<'_>) -> Result<SubAxis, SpecError> {
 pub struct Annotation {
     selector: ArgSelector,
     spec: PartitionSpec,
-    /// `ARG=SPEC`, as written.
+    /// The text `ARG=SPEC`, as written.
     text: String,
-    /// The length of `ARG`.
+    /// The length of `ARG` in `text`, in bytes.
     name: usize,
 }
 
@@ -321,12 +322,12 @@ impl Annotation {
         })
     }
 
-    /// Attaches the argument's name to an error.
+    /// Makes an error quote `ARG=SPEC` and point to the argument's name.
     fn about_name(&self, error: Diagnostic) -> Diagnostic {
         error.quoting("spec", self.text.as_str(), Span::new(0, self.name))
     }
 
-    /// Attaches a part of the partition spec to an error.
+    /// Makes an error quote `ARG=SPEC` and point to the range `span` of the partition spec.
     fn about(&self, error: Diagnostic, span: Span) -> Diagnostic {
         error.quoting("spec", self.text.as_str(), behind(span, self.name + 1))
     }
@@ -365,7 +366,7 @@ pub fn annotate(module: &mut Module, mesh: &MeshSpec, specs: &[Annotation]) -> R
     annotate_on(module, mesh, specs)
 }
 
-/// Sets shardings of arguments and results of the entry function on a mesh of the module, replacing existing ones.
+/// Sets shardings of arguments and results of the entry function on a mesh of the module. They replace existing shardings.
 ///
 /// # Errors
 /// Fails as [`annotate`] does.
@@ -514,7 +515,7 @@ mod tests {
         module
     }
 
-    /// The shardings that `specs` produce on `mesh`, or the errors.
+    /// The shardings that `specs` assign on `mesh`, or the errors, as text.
     fn run(mesh: &str, specs: &[&str]) -> String {
         let mut module = module();
         let parsed: Result<Vec<_>, _> = specs.iter().map(|s| s.parse::<Annotation>()).collect();
@@ -609,7 +610,7 @@ mod tests {
         }
     }
 
-    /// The part of `ARG=SPEC` that an error points at.
+    /// Tests which part of `ARG=SPEC` an error points at.
     #[test]
     fn errors_point_at_the_fault() {
         let mesh: MeshSpec = "data=4,model=2".parse().unwrap();

@@ -24,7 +24,7 @@ impl Import<'_> {
         }
     }
 
-    /// Returns the sharding of a call with one operand and one result, and the open dimensions of this sharding.
+    /// Returns the sharding on a custom call with one operand and one result, and the dimensions that its `backend_config` declares open.
     fn of_call(&mut self, op: OpId, text: &str) -> Result<(Leaf, Vec<i64>), Box<Diagnostic>> {
         let span = self.rw.module.ops[op].span;
         let leaf = match self.texts.get(text).map(|found| &found.sharding) {
@@ -46,7 +46,7 @@ impl Import<'_> {
         Ok((leaf, open))
     }
 
-    /// Imports `@Sharding`.
+    /// Imports a `@Sharding` call as a sharding constraint.
     pub(super) fn constraint(
         &mut self,
         op: OpId,
@@ -103,7 +103,7 @@ impl Import<'_> {
         self.rw.module.ops[op].kind = OpKind::ShardingConstraint(id);
     }
 
-    /// Imports `@SPMDFullToShardShape` and `@SPMDShardToFullShape`.
+    /// Imports `@SPMDFullToShardShape` and `@SPMDShardToFullShape`, which convert between global values and the values of one device.
     pub(super) fn crossing(
         &mut self,
         op: OpId,
@@ -116,8 +116,8 @@ impl Import<'_> {
             let message = format!("@{target} has no mhlo.sharding");
             return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
         };
-        // The call specifies only one of two shardings: on entry that of the local value, with its manual subgroups; on exit that
-        // of the global value. The other sharding is that of the operand or result itself.
+        // The call's annotation describes only its result. For `@SPMDFullToShardShape`, that is the local value, with its manual subgroups;
+        // for `@SPMDShardToFullShape`, the global value. The sharding of the operand is its own annotation.
         let enters = target == "SPMDFullToShardShape";
         let (leaf, open) = self.of_call(op, text)?;
         let value = if enters { operand } else { result };
@@ -147,7 +147,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Imports Shardy's custom calls from a round trip through XLA.
+    /// Imports the custom calls that represent Shardy's operations in a program that went through XLA.
     pub(super) fn shardy_call(
         &mut self,
         op: OpId,
@@ -210,7 +210,7 @@ impl Import<'_> {
             "xla.sdy.PropagationBarrier" => {
                 self.unary(op, target)?;
                 let text = attr(sdy_text::DIRECTION)?;
-                // Shardy writes the index of the enum case; older texts have its name.
+                // Shardy writes the propagation direction as an index; older texts contain the name of the direction.
                 let numbered = |number| PropagationDirection::ALL.get(usize::try_from(number).ok()?).copied();
                 let direction = match sdy_text::integer(text) {
                     Ok(number) => numbered(number),
@@ -231,7 +231,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Sets the sharding of a function result. Other users get an open constraint.
+    /// Assigns a sharding to a function result. Users of the value inside the function read it through an open sharding constraint.
     fn func_result(
         &mut self,
         op: OpId,
@@ -241,8 +241,7 @@ impl Import<'_> {
     ) {
         let count = self.rw.module.funcs[func].results.len();
         let id = self.rw.module.shardings.intern(sharding.clone());
-        // The use table was built before the rewriting. It is still valid, since the rewriting does not change
-        // operands.
+        // The table of uses was built before the import, which does not change operands, so the table is still valid.
         let mut elsewhere = false;
         for &(user, i) in self.uses.of(result) {
             if self.terminator == Some(user) {

@@ -1,4 +1,4 @@
-//! Collects all `mhlo.sharding` texts of a program, and chooses their mesh.
+//! Collects all `mhlo.sharding` texts of a program, and chooses the mesh onto which they are imported.
 
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
@@ -17,7 +17,7 @@ pub(super) const PARAMETERS: &str = "mhlo.spmd_parameters_shardings";
 /// The module attribute with the sharding of the results of the entry function.
 pub(super) const OUTPUT: &str = "mhlo.spmd_output_sharding";
 
-/// A sharding and the first place where it occurs.
+/// A parsed sharding, and the position where its text first occurs in the program.
 #[derive(Debug)]
 pub(super) struct FoundText {
     pub(super) sharding: HloSharding,
@@ -26,16 +26,16 @@ pub(super) struct FoundText {
 }
 
 impl FoundText {
-    /// A sharding that is not the text of an attribute.
+    /// A sharding that was not parsed from the text of an attribute.
     pub(super) fn new(sharding: HloSharding) -> Self {
         FoundText { sharding, span: Span::NONE, place: "the module".to_owned() }
     }
 }
 
-/// Every sharding text of the program.
+/// Every sharding text of the program, with the parsed sharding.
 pub(super) type Texts = IndexMap<Box<str>, FoundText>;
 
-/// The text of a string attribute.
+/// Returns the value of the string attribute `name`.
 pub(super) fn string<'a>(attrs: &'a AttrDict, name: &str) -> Option<&'a str> {
     match attrs.get(name) {
         Some(Attr::Str(text)) => Some(text),
@@ -43,13 +43,14 @@ pub(super) fn string<'a>(attrs: &'a AttrDict, name: &str) -> Option<&'a str> {
     }
 }
 
-/// Whether a custom call carries a sharding.
+/// Whether a custom call with this target carries a sharding.
 pub(super) fn is_call(target: &str) -> bool {
     matches!(target, "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape")
         || target.starts_with("xla.sdy.")
 }
 
-/// Whether a program has GSPMD annotations, or Shardy's annotations in the form of a round trip through XLA.
+/// Whether a program has GSPMD annotations, or Shardy's annotations as frontend attributes (`xla.sdy.*`), the form in which XLA preserves
+/// them.
 #[must_use]
 pub fn is_annotated(module: &Module) -> bool {
     let annotated = |attrs: &AttrDict| attrs.get(SHARDING).is_some() || sdy_text::has_any(attrs);
@@ -172,8 +173,8 @@ fn leaves(sharding: &HloSharding) -> &[Leaf] {
 /// * otherwise the `given` mesh, if it fits the tiles and the number of devices;
 /// * otherwise the coarsest mesh that fits all tiles.
 ///
-/// If the result is not the given mesh, also returns how the given mesh will replace it. With `round_trip`, the shardings are Shardy's
-/// and name their meshes.
+/// If the chosen mesh is not `given`, also returns how `given` will later be matched with it to replace it. If `round_trip` is true, the
+/// program was exported by Shardy, and its shardings name their meshes.
 pub(super) fn home(
     module: &mut Module,
     texts: &Texts,
@@ -203,10 +204,11 @@ pub(super) fn home(
     let existing = module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal());
     let named = named.first().map(|named| named.mesh());
     let own = existing.map(|id| module.meshes[id].clone()).or(named);
-    // In a program without tiles, the attributes or the replica groups determine the number of devices.
+    // In a program without tile assignments, the module's attributes or the replica groups determine the number of devices.
     let count = partitions.or_else(|| devices_of_groups(module));
     let instead = match (given, &own) {
-        // The import uses the program's own mesh, whose axes the shardings name. The given mesh replaces it by name afterwards.
+        // The import uses the program's own mesh, because shardings refer to its axes. Afterwards, `given` replaces this mesh; their axes
+        // are matched by name.
         (Some(_), Some(_)) => Some(Match::Name),
         (Some(mesh), None) if fit_mesh(mesh, &list).is_err() => Some(Match::Place),
         (Some(mesh), None) if list.is_empty() && count.is_some_and(|n| n != mesh.num_devices() as i64) => {
@@ -234,7 +236,7 @@ pub(super) fn home(
             axes.sizes = vec![1];
         }
         if round_trip {
-            // Shardings that name a mesh must not match one that is derived only from a number of devices.
+            // This mesh is only derived from the number of devices, so its name must differ from every mesh name in the shardings.
             module.add_mesh(&free_name(module, "inferred_mesh"), axes.mesh())
         } else {
             add_mesh(module, axes.mesh())
@@ -283,7 +285,7 @@ fn unfit(mesh: &Mesh, place: WrittenAt) -> Diagnostic {
 fn devices_of_groups(module: &Module) -> Option<i64> {
     let ops = module.bodies().flat_map(|body| module.walk(body));
     let groups = ops.filter_map(|op| module.ops[op].kind.collective()).map(|spec| &spec.groups);
-    // Strided groups list every device.
+    // Strided groups contain every device once, so their largest id is known without listing them.
     let last = |groups: &ReplicaGroups| match groups.as_strided() {
         Some(strided) => Some(strided.num_devices() as i64 - 1),
         None => groups.ids().max(),

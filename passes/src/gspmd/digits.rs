@@ -7,7 +7,8 @@ pub(crate) struct Digit {
     pub(crate) size: i64,
 }
 
-/// The digits of each dimension, major to minor. No digit has size 1, and adjacent digits with contiguous strides are merged.
+/// The digits of each dimension of a tile assignment, major to minor. No digit has size 1, and adjacent digits with contiguous strides are
+/// merged.
 pub(crate) type Digits = Vec<Vec<Digit>>;
 
 /// Returns the strides of a row-major array.
@@ -19,7 +20,7 @@ pub(crate) fn row_major(shape: &[i64]) -> Vec<i64> {
     strides
 }
 
-/// Returns every position that the digits enumerate; the last digit varies fastest.
+/// Returns all numbers that the digits represent, in the order of a counter; the last digit varies fastest.
 pub(crate) fn positions(digits: &[Digit]) -> Vec<i64> {
     let mut out = vec![0];
     for digit in digits.iter().filter(|digit| digit.size != 1) {
@@ -84,7 +85,8 @@ pub(crate) fn iota_digits(dims: &[i64], reshape: &[i64], perm: &[usize]) -> Opti
     rest.iter().all(|digit| digit.size == 1).then_some(out)
 }
 
-/// Returns the digits of an explicit list of positions. The order within the last `subgroups` dimensions is ignored.
+/// Returns the digits of each dimension of `dims`, for an explicit list of positions. The order within the last `subgroups` dimensions is
+/// ignored.
 pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) -> Option<Digits> {
     let sizes: Vec<usize> = dims.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<_>>()?;
     if sizes.iter().product::<usize>() != list.len() {
@@ -93,12 +95,13 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
     if subgroups > 0
         && let Some(&size) = sizes.last().filter(|&&n| n > 0)
     {
-        // Devices that hold the same tile are unordered. Hand-written text lists them in any order.
+        // Devices that hold the same tile have no order, and hand-written text may list them in any order.
         list.chunks_mut(size).for_each(<[i64]>::sort_unstable);
     }
     let strides = row_major(dims);
     let mut order: Vec<Vec<usize>> = sizes.iter().map(|&n| (0..n).collect()).collect();
-    // The other subgroups are unordered too: they are sorted by their first devices. If any order consists of digits, this one does.
+    // The other subgroup dimensions have no order either, so their indices are sorted by their first devices. If the list consists of
+    // digits in some order, it does so in this order.
     for dim in dims.len().saturating_sub(subgroups)..dims.len().saturating_sub(1) {
         order[dim].sort_unstable_by_key(|&i| list.get(i * strides[dim] as usize).copied());
     }
@@ -110,8 +113,8 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
     }
     let mut out = Digits::with_capacity(dims.len());
     for (dim, &size) in sizes.iter().enumerate() {
-        // Each dimension is read only along the line through position 0, and the whole list is checked once at the end, so the time is
-        // linear.
+        // The digits of each dimension are read only along the line through position 0, so that the time is linear. The entire list is
+        // checked once at the end.
         let along = |i: usize| -> Option<i64> {
             let start = order[dim].first()? * strides[dim] as usize;
             list.get(first - start + order[dim].get(i)? * strides[dim] as usize).copied()
@@ -139,7 +142,7 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
         }
         out.push(digits);
     }
-    // The digits are correct if they enumerate the entire list.
+    // The digits are correct if they represent the entire list in order.
     let flat: Vec<Digit> = out.iter().flatten().copied().collect();
     let mut places = vec![0usize];
     for dim in (0..dims.len()).filter(|&dim| dims[dim] != 1) {

@@ -27,7 +27,7 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
         return if manual.is_empty() { LeafKind::Replicated } else { LeafKind::Manual }.into();
     }
     let open = sharding.dims.iter().all(|d| d.open && d.axes.is_empty());
-    // A scalar has no dimensions, so all of its zero dimensions would count as open.
+    // A scalar is excluded: it has no dimensions, so the condition "all dimensions are open" would be true.
     if open && !sharding.dims.is_empty() && sharding.unreduced.is_empty() && manual.is_empty() {
         return LeafKind::Unknown.into();
     }
@@ -63,7 +63,7 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
                 .into_iter()
                 .filter_map(|p| ids.get(usize::try_from(p).ok()?).copied())
                 .collect();
-            // If the device order of the mesh is regular, an iota is used instead of an explicit list of perhaps 4096 devices.
+            // If digits describe the device order, it is written as an iota instead of a list of, for example, 4096 devices.
             match list_digits(&[list.len() as i64], list.clone(), 0).as_deref() {
                 Some([digits]) => to_devices(digits),
                 _ => Devices::List(list),
@@ -73,7 +73,7 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
     Tiling { dims, devices, subgroups }.canonical().into()
 }
 
-/// Returns the parts of a mesh's axes that are not in `used`, major to minor.
+/// Returns the axes of a mesh, and parts of axes, that are not in `used`, from major to minor.
 fn unused(mesh: &Mesh, mut used: Vec<Part>) -> Parts {
     used.sort_unstable();
     let mut out = Parts::new();
@@ -138,7 +138,7 @@ pub fn export_gspmd(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
 
 struct Export<'m> {
     rw: Rewriter<'m>,
-    /// Errors for calls whose manual axes differ from those with which their callee is exported.
+    /// One error for each call whose enclosing manual axes differ from those of the first call of the same function.
     errors: Vec<Diagnostic>,
 }
 
@@ -178,7 +178,7 @@ impl Export<'_> {
         while let Some((region, context)) = regions.pop() {
             self.region(region, &context, &mut regions, contexts);
         }
-        // Users in other kinds of regions are updated too.
+        // The walk above does not enter reducer regions, so replaced operands in these are updated here.
         self.rw.rewrite_under(body);
     }
 
@@ -195,7 +195,7 @@ impl Export<'_> {
             let data = &self.rw.module.ops[op];
             if let OpKind::Call { callee } = &data.kind {
                 let known = contexts.entry(callee.clone()).or_insert_with(|| context.clone());
-                // A function is exported once, with the manual axes that enclose its calls.
+                // The manual axes that enclose the first call of a function apply to the exported function.
                 if known != context {
                     let message = format!("calls of @{callee} have different manual axes");
                     let hint = "inline the calls first (`--passes inline,export-gspmd`), or call a copy of the function";
@@ -208,7 +208,8 @@ impl Export<'_> {
                 let mut inside = context.clone();
                 inside.extend(spec.manual_axes.iter().copied());
                 let body = data.regions.first().copied();
-                // The body is exported in place and spliced afterwards, so that uses of its arguments are replaced before it moves.
+                // The body is exported in its region and spliced afterwards, because the uses of its arguments must be replaced before its
+                // operations move.
                 self.enter(op, context, &inside);
                 let mut returned = SmallVec::new();
                 if let Some(body) = body {
@@ -245,7 +246,7 @@ impl Export<'_> {
                     if let Some(def) = self.rw.module.def_op(new)
                         && let OpKind::CustomCall(call) = &mut self.rw.module.ops[def].kind
                     {
-                        // The call has no users, but must not be removed.
+                        // Without users, a call that has no side effect would be removed.
                         call.props.set("has_side_effect", Attr::Bool(true));
                     }
                 }
@@ -264,7 +265,7 @@ impl Export<'_> {
         let results = data.results.clone();
         let fixed = !matches!(data.kind, OpKind::While) || keeps_its_values(self.rw.module, op);
         let said = |&r: &ValueId| self.rw.module.shardings.of(r).is_some();
-        // Constants have the same value on all devices.
+        // A constant needs no `{manual}` annotation, since it has the same value on all devices.
         let local =
             self.all_manual(manual) && !results.is_empty() && !matches!(data.kind, OpKind::Constant(_));
         if fixed && (results.iter().any(said) || local) {
@@ -363,7 +364,7 @@ impl Export<'_> {
     }
 }
 
-/// Whether the loop carries the same values after conversion to HLO. The conversion also carries captured values, and turns invariant
+/// Whether the loop in HLO carries the same values as this one. The conversion to HLO also carries captured values, and turns invariant
 /// carried values into captured ones. The sharding of the loop's tuple would then have the wrong number of elements.
 fn keeps_its_values(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];

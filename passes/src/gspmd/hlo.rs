@@ -41,7 +41,7 @@ pub enum LeafKind {
     Unreduced,
     /// One device holds the full value, the others hold nothing.
     Maximal(i64),
-    /// Each device holds a tile.
+    /// Each device holds one tile of the value.
     Tiled(Tiling),
     /// The axes of a named mesh shard the value.
     Named(Box<Named>),
@@ -120,7 +120,7 @@ pub struct Named {
 pub enum NamedValue {
     /// Every device holds the full value.
     Replicated,
-    /// All axes are manual.
+    /// The value is local to each device: all axes are manual.
     Manual,
     /// The value is unreduced along all axes.
     Unreduced,
@@ -134,19 +134,19 @@ pub enum NamedValue {
         replicated: AxisList,
         /// Axes along which the value is unreduced.
         unreduced: AxisList,
-        /// Manual axes.
+        /// Axes along which the value is local to each device.
         manual: AxisList,
     },
 }
 
 impl Devices {
-    /// `0..n` in order.
+    /// The devices `0..n` in numeric order.
     #[must_use]
     pub fn iota(n: i64) -> Self {
         Devices::Iota { reshape: SmallVec::from_slice(&[n]), perm: SmallVec::from_slice(&[0]) }
     }
 
-    /// `reshape` transposed by `perm`, in its shortest form.
+    /// The iota of shape `reshape`, transposed by `perm` and written in its shortest form.
     #[must_use]
     pub fn transposed(reshape: &[i64], perm: &[usize]) -> Self {
         // In XLA's canonical form, dimensions of size 1 are dropped, and dimensions that stay adjacent are merged. `[1,4,2]T(0,1,2)`
@@ -260,31 +260,32 @@ impl Tiling {
             }
         }
         let perm: Vec<usize> = (0..rank).chain(order.iter().map(|i| rank + i)).collect();
-        // Only replicated devices are sorted: the devices of one tile are unordered.
+        // Only replicated devices, which hold the same tile, may be sorted: their order has no meaning.
         let sorted = subgroups.last() == Some(&Subgroup::Replicated);
         let devices = self.reordered(&perm, sorted.then(|| dims.last().copied().unwrap_or(1)));
         let out = Tiling { dims, devices, subgroups };
         let rank = out.rank();
         match out.subgroups.as_slice() {
-            // XLA does not simplify `unreduced` here.
+            // As in XLA, an `unreduced` subgroup that remains after merging is not simplified.
             [Subgroup::Manual] if out.dims[..rank].iter().all(|&n| n == 1) => LeafKind::Manual,
             [Subgroup::Replicated] if out.dims[..rank].iter().all(|&n| n == 1) => LeafKind::Replicated,
             _ => LeafKind::Tiled(out),
         }
     }
 
-    /// Returns the devices after a transposition of `dims`, with each run of `sorted` devices in ascending order.
+    /// Returns the devices after a transposition of the dimensions by `perm`. If `sorted` is a number, each run of so many consecutive
+    /// devices is then sorted in ascending order.
     fn reordered(&self, perm: &[usize], sorted: Option<i64>) -> Devices {
         let identity = perm.iter().enumerate().all(|(i, &p)| i == p);
         if identity && sorted.is_none() {
             return self.devices.clone();
         }
-        // Digits are used if they exist, so that a large assignment is never listed explicitly.
+        // An iota is converted to digits, if possible, so that a large assignment is never listed explicitly.
         if let Devices::Iota { reshape, perm: transpose } = &self.devices
             && let Some(mut digits) = digits::iota_digits(&self.dims, reshape, transpose)
         {
             let mut digits: Vec<Vec<Digit>> = perm.iter().map(|&d| std::mem::take(&mut digits[d])).collect();
-            // Digits are collected from the last dimension backwards until they cover the devices of one tile, and sorted together.
+            // The digits of the last dimensions, which enumerate the devices of one tile, are sorted together.
             let mut rest = sorted.unwrap_or(1);
             let mut tail = Vec::new();
             while rest > 1
@@ -312,7 +313,7 @@ impl Tiling {
 }
 
 impl Named {
-    /// The mesh that the text describes.
+    /// The mesh that this sharding names, as a mesh of the IR.
     #[must_use]
     pub fn mesh(&self) -> Mesh {
         let mut mesh = Mesh::new(self.axes.iter().map(|(name, size)| (&**name, *size)));

@@ -50,7 +50,7 @@ pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diag
         sdy_text::meshes(module, &text)
             .map_err(|e| vec![sdy_error(sdy_text::MESHES, &text, &e, Span::NONE)])?;
     }
-    // In a program that Shardy exported to XLA, XLA's shardings only duplicate Shardy's.
+    // If Shardy exported the program to XLA, the program also has Shardy's own shardings, and the GSPMD shardings are redundant.
     let round_trip = sdy_text::add_meshes(module);
     let mut texts = collect(module)?;
     if round_trip {
@@ -117,7 +117,7 @@ impl Import<'_> {
             list.resize(count, AttrDict::new());
             let mut texts: Vec<String> = Vec::new();
             for text in strings(Some(&attr)) {
-                // The text may be a tuple with the shardings of all values.
+                // The text may be a tuple with one sharding for each parameter or result.
                 match self.texts.get(text).map(|found| &found.sharding) {
                     Some(HloSharding::Tuple(leaves)) => texts.extend(leaves.iter().map(Leaf::to_string)),
                     _ => texts.push(text.to_owned()),
@@ -196,7 +196,7 @@ impl Import<'_> {
             });
             let what = || format!("argument {i} of @{name}");
             if let Some((sharding, group)) = self.of_value(&mut attrs, arg, span, is_entry, &what) {
-                // Shardy's sharding takes precedence.
+                // If the argument already has a sharding from Shardy, that takes precedence.
                 if let Some(sharding) = sharding.filter(|_| self.rw.module.shardings.of(arg).is_none()) {
                     let sharding = self.rw.module.shardings.intern(sharding);
                     self.rw.module.shardings.set(arg, Some(sharding));
@@ -288,8 +288,8 @@ impl Import<'_> {
         Some(((!local).then_some(placed.sharding), leaf.group))
     }
 
-    /// Rejects a sharding of a value that is not a tensor, unless it shards nothing: it could not be stored, and must not be dropped
-    /// silently.
+    /// Rejects a sharding of a value that is not a tensor, unless it shards nothing. The IR cannot represent such a sharding, and it must
+    /// not be dropped silently.
     pub(super) fn of_no_tensor(
         &mut self,
         text: &str,
@@ -350,7 +350,7 @@ impl Import<'_> {
         if old.is_none() && !sdy && !matches!(&data.kind, OpKind::CustomCall(call) if is_call(&call.target)) {
             return;
         }
-        // Shardy's attributes are kept for the code below, but removed from the operation.
+        // Shardy's attributes are removed from the operation; `frontend` keeps a copy of all attributes for the code below.
         let frontend = std::mem::take(&mut data.attrs);
         data.attrs = frontend.clone();
         sdy_text::drop_all(&mut data.attrs);
@@ -365,7 +365,7 @@ impl Import<'_> {
             OpKind::CustomCall(call) if is_call(&call.target) => call.target.clone(),
             OpKind::Unary(UnaryOp::Copy) => "Sharding".into(),
             _ => {
-                // The inserted sharding groups use the results, so they follow the operation.
+                // The current operation is kept first, so that the sharding groups, which use its results, are inserted after it.
                 self.rw.keep();
                 self.annotated(op, text.as_deref());
                 return;
@@ -425,19 +425,19 @@ impl Import<'_> {
 
     /// Erases the current operation and replaces its `result` by `value`.
     pub(super) fn replace(&mut self, result: ValueId, value: ValueId) {
-        // A replacement of `value` itself is already recorded, because its producer comes first.
+        // `value` may itself have been replaced: the operation that defines it was visited earlier.
         let value = self.replaced.get(value);
         self.replaced.insert(result, value);
         self.rw.erase();
     }
 
-    /// Whether every axis is manual, so that no axis can shard the value.
+    /// Whether all axes of the mesh are manual, so that no axis is left to shard the value.
     pub(super) fn is_local(&self, placed: &Placed) -> bool {
         let mesh = &self.rw.module.meshes[placed.sharding.mesh];
         !placed.manual.is_empty()
             && placed.manual.len() == mesh.axes.len()
-            // The number of manual axes is that of the mesh, and each is complete. A sharding lists an axis only once, so these are all
-            // axes.
+            // A sharding lists an axis only once. So if it has as many manual axes as the mesh has axes, and none is a sub-axis, all axes
+            // are manual.
             && placed.manual.iter().all(|axis| axis.sub.is_none())
     }
 }

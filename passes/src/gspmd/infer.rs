@@ -1,7 +1,8 @@
 //! Infers a mesh for all tile assignments of a program.
 //!
-//! The digits ([`super::tiles`]) of each assignment end at certain strides. If the sorted strides of all assignments divide each other,
-//! they define the axes. There are no other boundaries, so the mesh has as few axes as possible.
+//! Each tile assignment is a list of mixed-radix digits ([`super::tiles`]), which begin and end at certain strides. If the sorted strides
+//! of all assignments divide each other, they are the boundaries of the axes. There are no other boundaries, so the mesh has as few axes as
+//! possible.
 //!
 //! The devices are in numeric order if that fits, and otherwise in the order of one of the assignments. (If any mesh fits, there is one
 //! with the device order of an assignment that distinguishes all devices.)
@@ -14,17 +15,17 @@ use super::tiles::{Order, digits, parts_of};
 /// The search for a device order visits at most this many elements of tile assignments.
 const MAX_STEPS: usize = 1 << 28;
 
-/// The axes of a mesh, and the order of its devices.
+/// An inferred mesh: the sizes of its axes, and the order of its devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InferredMesh {
-    /// Sizes, major to minor.
+    /// The sizes of the axes, major to minor.
     pub(crate) sizes: Vec<i64>,
-    /// The device at each position, if it is not the position itself.
+    /// The device at each position of the mesh; `None` if the device ID equals the position.
     pub(crate) devices: Option<Vec<i64>>,
 }
 
 impl InferredMesh {
-    /// The mesh with axes named `axis_0`, ...
+    /// Returns the mesh, with axes named `axis_0`, `axis_1`, ...
     pub(crate) fn mesh(&self) -> Mesh {
         let names: Vec<String> = (0..self.sizes.len()).map(|i| format!("axis_{i}")).collect();
         let mut mesh = Mesh::new(names.iter().map(String::as_str).zip(self.sizes.iter().copied()));
@@ -85,19 +86,19 @@ fn fit(tilings: &[&Tiling]) -> Option<InferredMesh> {
     })
 }
 
-/// Returns the assignments whose device order is tried. Each trial visits every element of every assignment, so the total is limited to
-/// [`MAX_STEPS`] elements.
+/// Returns the assignments whose device order is tried as the order of the mesh. Each trial visits every element of every assignment, so
+/// all trials together are limited to [`MAX_STEPS`] elements.
 fn candidates<'t>(tilings: &'t [&'t Tiling]) -> impl Iterator<Item = &'t Tiling> {
     let devices = tilings.first().map_or(1, |t| usize::try_from(t.devices.count()).unwrap_or(usize::MAX));
     let each = devices.saturating_mul(tilings.len()).max(1);
     tilings.iter().copied().take((MAX_STEPS / each).max(1))
 }
 
-/// Returns the first assignment that conflicts with the preceding ones, and one that it conflicts with.
+/// Returns the indices of two conflicting assignments: the second is the first one that conflicts with the preceding assignments.
 fn conflict(tilings: &[&Tiling]) -> TilingConflict {
     let fits = |n: usize| fit(&tilings[..n]).is_some();
-    // Bisection works because adding assignments never resolves a conflict. A single assignment always has a mesh, since there is a
-    // device order in which it is an iota.
+    // Bisection for the smallest number of assignments that conflict, since adding assignments never resolves a conflict. A single
+    // assignment always has a mesh: in some device order, it is an iota.
     let (mut low, mut high) = (1, tilings.len());
     while high - low > 1 {
         let middle = usize::midpoint(low, high);
@@ -108,8 +109,8 @@ fn conflict(tilings: &[&Tiling]) -> TilingConflict {
     TilingConflict(partner.unwrap_or(0), last)
 }
 
-/// Returns the device order with which the given mesh fits all assignments. This is the order of the mesh if it has one; otherwise
-/// numeric order, or the order of one of the assignments.
+/// Returns the device order with which the given mesh fits all assignments: the order of the mesh if it lists device IDs; otherwise numeric
+/// order (`None`) or the order of one of the assignments.
 ///
 /// # Errors
 /// Returns the index of an assignment that does not fit.

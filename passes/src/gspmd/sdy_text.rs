@@ -19,7 +19,7 @@ pub(super) const DIRECTION: &str = "xla.sdy.allowed_direction";
 pub(super) const TUPLE_ARGS: &str = "xla.sdy.tuple_args_shardings";
 pub(super) const TUPLE_RESULTS: &str = "xla.sdy.tuple_results_shardings";
 
-/// A frontend attribute, as text.
+/// Returns the text of the frontend attribute `name`.
 pub(super) fn frontend<'a>(attrs: &'a AttrDict, name: &str) -> Option<&'a str> {
     match attrs.frontend()?.get(name) {
         Some(Attr::Str(text) | Attr::Raw(text)) => Some(text),
@@ -27,7 +27,7 @@ pub(super) fn frontend<'a>(attrs: &'a AttrDict, name: &str) -> Option<&'a str> {
     }
 }
 
-/// Whether there is a frontend attribute of Shardy.
+/// Whether the attributes contain a frontend attribute of Shardy.
 pub(super) fn has_any(attrs: &AttrDict) -> bool {
     attrs.frontend().is_some_and(|dict| dict.iter().any(|(name, _)| name.starts_with("xla.sdy.")))
 }
@@ -66,9 +66,9 @@ pub(super) fn add_meshes(module: &mut Module) -> bool {
             }
         }
     }
-    // Collected first, because parsing a text adds meshes to the module that the loop above borrows.
+    // The texts are collected first, because parsing adds meshes to the module, which a loop over its attributes would borrow.
     for text in texts {
-        // An error is reported when the sharding itself is imported.
+        // The result is not used: parsing adds the meshes, and an error is reported when the sharding is imported.
         let _ = per_value(module, &text);
     }
     found

@@ -17,7 +17,7 @@ pub(super) struct Crossing {
     pub(super) outer: Option<AxisList>,
     /// Axes that the call makes manual, if it specifies them.
     pub(super) added: Option<AxisList>,
-    /// The sharding of each global value, if the call specifies it.
+    /// The shardings of the global values of the call; empty if the call does not specify them.
     pub(super) shardings: Vec<TensorSharding>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Import<'m> {
     pub(super) replaced: ValueMap,
     /// Calls that convert between global values and device-local values.
     pub(super) crossings: FxHashMap<OpId, Crossing>,
-    /// Operations whose annotation marks them as local, with the axes.
+    /// Operations whose annotation marks them as local to a device, each with the axes along which it is local.
     pub(super) marked: FxHashMap<OpId, AxisList>,
     /// Operations that have already been moved into a manual computation.
     pub(super) formed: FxHashSet<OpId>,

@@ -56,7 +56,7 @@ fn texts_in_the_form_that_xla_prints() {
         ("{device=3 maximal}", "{maximal device=3}"),
         ("{mesh[\"x\"=2] [{\"x\"}], metadata={op_name=\"a\"}}", "{mesh['x'=2], [{'x'}]}"),
         ("{mesh['x'=2,'y'=2], device_ids=(0,1,2,3), [{'1'}]}", "{mesh['x'=2,'y'=2], [{'y'}]}"),
-        // Groups of one device are dropped, groups of one kind are merged, and their order is canonical.
+        // Subgroups of one device are dropped, subgroups of the same kind are merged, and their order is canonical.
         ("{devices=[2,4,1]<=[8] last_tile_dim_replicate}", "{devices=[2,4]<=[8]}"),
         ("{devices=[1,8]<=[8] last_tile_dim_replicate}", "{replicated}"),
         ("{devices=[1,1,8]<=[8] last_tile_dims={manual}}", "{manual}"),

@@ -45,7 +45,7 @@ impl<'a> Cursor<'a> {
         TextError { at: self.at(), message: message.into(), unsupported: false }
     }
 
-    /// `expected ..., found ...`.
+    /// Returns the error `expected ..., found ...` at the next token.
     pub fn expected(&mut self, what: &str) -> TextError {
         let found = match self.rest().chars().next() {
             None => "the end".to_owned(),
@@ -172,7 +172,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// `"x"`, `'x'` or `\22x\22`.
+    /// Parses a quoted string: `"x"`, `'x'` or `\22x\22`.
     pub fn string(&mut self, what: &str) -> Result<&'a str, TextError> {
         // Some MLIR printers escape the quotes of nested texts, as `\22` or `\"`.
         let quote = ["\"", "'", "\\22", "\\\""].into_iter().find(|quote| self.peek(quote));

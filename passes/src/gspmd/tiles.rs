@@ -1,12 +1,12 @@
 //! Tile assignments as mixed-radix numbers.
 //!
 //! The devices of a mesh have *positions* `0..n`, row-major over its axes. Along one dimension of a tile assignment, the position is a
-//! mixed-radix number: each *digit* has `size` values with distance `stride`. A dimension that several axes shard has one digit per axis.
-//! A tile assignment fits a mesh if:
+//! mixed-radix number: each *digit* has `size` values with distance `stride`. A dimension that several axes shard has one digit per axis. A
+//! tile assignment fits a mesh if:
 //!
 //! * each of its dimensions is a sequence of digits, and
-//! * the digits of all dimensions enumerate the positions: sorted by stride, each stride is the next smaller stride times that digit's
-//!   size.
+//! * the digits of all dimensions together represent each position once: if they are sorted by stride, each stride is the next smaller
+//!   stride times the size of that digit.
 
 use shardc_ir::{AxisList, Mesh};
 
@@ -14,7 +14,7 @@ use super::digits::{Digit, Digits, iota_digits, list_digits, push, row_major};
 use super::hlo::{Devices, Subgroup, Tiling};
 use crate::sharding::axes::{Part, Parts, to_axes};
 
-/// The position of each device of a mesh. `None` means that each position equals the device ID.
+/// For each device, its position in a mesh. `None` means that each position equals the device ID.
 #[derive(Clone, Debug)]
 pub(crate) struct Order(Option<Vec<i64>>);
 
@@ -22,7 +22,7 @@ impl Order {
     /// The position of each device is its ID.
     pub(crate) const IOTA: Order = Order(None);
 
-    /// Inverts a list of the devices at each position. Returns `None` if the list is not a permutation.
+    /// Returns the position of each device, for a list of the device at each position. Returns `None` if the list is not a permutation.
     pub(crate) fn of(devices: &[i64]) -> Option<Order> {
         let mut positions = vec![-1; devices.len()];
         for (position, &device) in devices.iter().enumerate() {
@@ -36,8 +36,8 @@ impl Order {
     }
 }
 
-/// Returns the sub-axes (mixed-radix digits of the device ID) that each tile dimension is split by, for this device order. The order of
-/// digits within a subgroup is irrelevant, so they are sorted from major to minor.
+/// Returns the digits of each tile dimension, for this device order; each digit corresponds to a sub-axis of a mesh. The order of digits
+/// within a subgroup is irrelevant, so they are sorted from major to minor.
 pub(crate) fn digits(tiling: &Tiling, order: &Order) -> Option<Digits> {
     let mut out = match (&tiling.devices, &order.0) {
         (Devices::Iota { reshape, perm }, None) => iota_digits(&tiling.dims, reshape, perm)?,
@@ -63,8 +63,8 @@ pub(crate) fn digits(tiling: &Tiling, order: &Order) -> Option<Digits> {
     Some(out)
 }
 
-/// Returns the (sub-)axes of a mesh that form a digit, major to minor. Returns `None` if the digit starts or ends
-/// inside an axis at a boundary that does not divide it.
+/// Returns the axes and sub-axes of a mesh that correspond to a digit, major to minor. Returns `None` if the digit would cut an axis at a
+/// boundary that does not divide its size.
 pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
     let (mut high, low) = (digit.stride.checked_mul(digit.size)?, digit.stride);
     let mut parts = Parts::new();
@@ -75,8 +75,8 @@ pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
             continue;
         }
         let (from, to) = (low.max(stride), high.min(end));
-        // For example, an axis of 6 cannot be split at 4. If the digit extends beyond this axis, the preceding axis must already have
-        // covered the major part of the digit.
+        // For example, an axis of 6 cannot be cut at 4. If the digit extends beyond this axis to a more major one, that axis must already
+        // have covered the major part of the digit.
         if end % to != 0 || to % from != 0 || from % stride != 0 || high != to {
             return None;
         }
@@ -90,7 +90,7 @@ pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
     (high == low).then_some(parts)
 }
 
-/// Returns the axes that a list of digits consists of.
+/// Returns the axes and sub-axes that correspond to a list of digits.
 pub(crate) fn axes_of(mesh: &Mesh, digits: &[Digit]) -> Option<AxisList> {
     let mut parts = Parts::new();
     for &digit in digits {

@@ -15,16 +15,16 @@ pub(super) struct MeshPlacement {
     maximal: FxHashMap<i64, MeshId>,
 }
 
-/// An axis-based sharding, and the manual axes.
+/// An axis-based sharding; manual axes are listed separately.
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
-    /// The sharding without the manual axes.
+    /// The sharding without the manual axes, which are in `manual`.
     pub(super) sharding: TensorSharding,
     /// Axes along which the value is local to the device.
     pub(super) manual: AxisList,
 }
 
-/// Removes these axes from a sharding, as in the body of a manual computation.
+/// Returns the sharding without these axes: for manual axes, the sharding inside the manual computation.
 pub(super) fn without(sharding: &TensorSharding, axes: &[AxisRef]) -> TensorSharding {
     let keep = |list: &AxisList| -> AxisList {
         list.iter().copied().filter(|a| !axes.iter().any(|other| other.axis == a.axis)).collect()
@@ -41,7 +41,7 @@ pub(super) fn without(sharding: &TensorSharding, axes: &[AxisRef]) -> TensorShar
 impl MeshPlacement {
     pub(super) fn new(module: &Module, mesh: MeshId) -> MeshPlacement {
         let order = match &module.meshes[mesh].device_ids {
-            // `home` has taken these devices from an assignment or compared them with the assignments, so they are a permutation.
+            // The list is a permutation: `home` took it from a tile assignment or compared it with the tile assignments.
             Some(devices) => Order::of(devices).unwrap_or(Order::IOTA),
             None => Order::IOTA,
         };
@@ -71,7 +71,7 @@ impl MeshPlacement {
             LeafKind::Unknown => placed(bare(self.mesh, &|_| true)),
             LeafKind::Manual => Placed { sharding: bare(self.mesh, open), manual: all() },
             LeafKind::Unreduced => placed(TensorSharding { unreduced: all(), ..bare(self.mesh, open) }),
-            // A maximal mesh shards nothing, so its sharding has no dimensions.
+            // A maximal sharding lists no dimensions.
             LeafKind::Maximal(device) => {
                 placed(TensorSharding::replicated(self.maximal_mesh(module, *device), 0))
             }
@@ -166,7 +166,7 @@ impl MeshPlacement {
 
 /// Returns the mesh of the module with these axes and devices; adds it if there is none.
 pub(super) fn add_mesh(module: &mut Module, mesh: Mesh) -> MeshId {
-    // This is not `==`, which also compares the attributes of the mesh operation: a mesh from a text has none.
+    // `==` would also compare the attributes of the mesh operation, which a mesh from a text does not have.
     let same = |other: &Mesh| other.axes.iter().eq(&mesh.axes) && other.device_ids == mesh.device_ids;
     match module.mesh_names.values().find(|&&id| same(&module.meshes[id])) {
         Some(&id) => id,

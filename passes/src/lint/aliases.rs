@@ -5,8 +5,8 @@ use shardc_ir::{AttrDict, Class, Diagnostic};
 use super::subject::{Subject, local_bytes};
 use crate::report::byte_size::bytes_text;
 
-/// Reports donated arguments whose sharding differs from that of the result. If the local shapes differ too, the memory cannot be reused
-/// at all.
+/// Reports donated arguments whose sharding differs from that of the result that reuses their memory. If the local shapes differ too, the
+/// memory cannot be reused at all.
 pub(super) fn disagreeing(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let func = &subject.module.funcs[subject.func];
     let mut out = Vec::new();
@@ -19,8 +19,8 @@ pub(super) fn disagreeing(subject: &Subject<'_>) -> Vec<Diagnostic> {
         }
         let (mesh, other_mesh) = (subject.mesh(sharding), subject.mesh(other));
         let (given, taken) = (local_bytes(mesh, ty, sharding), local_bytes(other_mesh, result_ty, other));
-        // Shapes are compared, not bytes: `[{"x"}, {}]` and `[{}, {"x"}]` of 8x8 elements over 2 devices are 4x8 and 8x4
-        // on each, and no buffer fits both.
+        // Shapes are compared, not sizes in bytes: two shardings of an 8x8 tensor over 2 devices, `[{"x"}, {}]` and `[{}, {"x"}]`, have
+        // blocks of 4x8 and 8x4, and no buffer fits both.
         let fits = sharding.local_shape(mesh, &ty.shape) == other.local_shape(other_mesh, &result_ty.shape);
         let loss = if fits {
             "a caller that feeds the result back in must reshard it".to_owned()

@@ -4,7 +4,7 @@ use shardc_ir::{Class, Diagnostic};
 
 use super::subject::{AnnotatedValue, Subject};
 
-/// Reports axes on dimensions of size one: one device along the axis holds the element, the others hold padding.
+/// Reports axes that shard a dimension of size one: one device along the axis holds the element, and the others hold padding.
 pub(super) fn of_size_one(subject: &Subject<'_>) -> Vec<Diagnostic> {
     subject.annotations().into_iter().filter_map(|annotation| size_one(subject, annotation)).collect()
 }

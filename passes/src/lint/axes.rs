@@ -5,8 +5,8 @@ use shardc_ir::{Class, Diagnostic, Mesh, MeshId, OpKind, SecondaryMap, ShardingI
 use super::subject::{Subject, candidates, example, whole_bytes};
 use crate::analysis::regions::{program_ops, program_regions};
 
-/// Reports axes of size two or more that shard no value of the program: the devices along them compute the same values. A mesh without any
-/// sharding is not reported if another mesh is in use; if none is, [`nothing_split`] reports it.
+/// Reports axes of size two or more that shard no value of the program: the devices along them compute the same values. A mesh of which no
+/// axis is used is not reported here; if the program uses no mesh, [`nothing_split`] reports that.
 pub(super) fn unused(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let used = used_axes(subject);
@@ -48,7 +48,7 @@ pub(super) fn nothing_split(subject: &Subject<'_>) -> Vec<Diagnostic> {
     vec![warning.at(module.mesh_places[id].span).hint(hint)]
 }
 
-/// Suggests how the largest argument that an axis divides could be sharded.
+/// Suggests a sharding of the largest argument that has a dimension divisible by an axis.
 fn could_split(subject: &Subject<'_>, id: MeshId, mesh: &Mesh) -> Option<String> {
     let module = subject.module;
     let args = module.regions[subject.body].args.iter().enumerate();
@@ -70,7 +70,7 @@ fn could_split(subject: &Subject<'_>, id: MeshId, mesh: &Mesh) -> Option<String>
     ))
 }
 
-/// Returns the axes of each mesh that shard a value or a constraint of the program, or are manual.
+/// Returns for each mesh and axis whether the axis shards a value or a constraint of the program, or is manual.
 fn used_axes(subject: &Subject<'_>) -> SecondaryMap<MeshId, Vec<bool>> {
     let module = subject.module;
     let mut seen: SecondaryMap<ShardingId, bool> = SecondaryMap::new();

@@ -6,7 +6,7 @@ use shardc_ir::{Class, Diagnostic, OpId, OpKind, ShardingId, TensorSharding, Val
 use super::subject::Subject;
 use crate::propagate::overlaps;
 
-/// Reports members of a sharding group whose shardings contradict each other. A value in two groups merges them.
+/// Reports members of a sharding group whose shardings contradict each other. Two groups that have a common value count as one group.
 pub(super) fn contradicting(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let members: Vec<(OpId, i64, ValueId)> = module
@@ -28,7 +28,7 @@ pub(super) fn contradicting(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     for &(op, id, value) in &members {
         let Some(given) = given(subject, value) else { continue };
-        // This is done after all groups are merged, since a group that is merged later would have two first members.
+        // The first member is chosen only after all groups are merged; otherwise, merged groups would have two first members.
         let (other_op, other) = *first.entry(find(&leader, id)).or_insert((op, given));
         let (one, two) = (module.shardings.get(other), module.shardings.get(given));
         if given == other || !contradict(one, two) {
@@ -56,7 +56,7 @@ fn find(leader: &FxHashMap<i64, i64>, mut id: i64) -> i64 {
     id
 }
 
-/// Returns the annotation of a value: its own, or that of the constraint that produces it.
+/// Returns the annotation of a value: its own sharding, or that of the constraint that produces it.
 fn given(subject: &Subject<'_>, value: ValueId) -> Option<ShardingId> {
     let constraint = subject.module.def_op(value).and_then(|op| match subject.module.ops[op].kind {
         OpKind::ShardingConstraint(id) => Some(id),
@@ -65,13 +65,14 @@ fn given(subject: &Subject<'_>, value: ValueId) -> Option<ShardingId> {
     constraint.or_else(|| subject.module.shardings.of(value))
 }
 
-/// Whether no sharding is compatible with both.
+/// Whether the shardings contradict each other: no sharding is compatible with both.
 fn contradict(a: &TensorSharding, b: &TensorSharding) -> bool {
     if a.mesh != b.mesh || a.rank() != b.rank() {
         return a.mesh != b.mesh;
     }
     for (d, (x, y)) in a.dims.iter().zip(&b.dims).enumerate() {
-        // The longer list satisfies both `{"x", ?}` and `{"x", "y"}`; nothing satisfies both closed `{"x"}` and `{"x", "y"}`.
+        // The longer list of axes satisfies both `{"x", ?}` and `{"x", "y"}`. If both are closed, as in `{"x"}` and `{"x", "y"}`, no list
+        // does.
         let (short, long) = if x.axes.len() <= y.axes.len() { (x, y) } else { (y, x) };
         if !long.axes.starts_with(&short.axes) || (!short.open && long.axes.len() > short.axes.len()) {
             return true;

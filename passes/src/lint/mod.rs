@@ -33,20 +33,20 @@ use subject::Subject;
 pub use run::lint;
 pub use unintended::not_meant;
 
-/// A rule.
+/// A lint rule.
 #[derive(Debug)]
 pub struct Lint {
-    /// The name, as in [`LintOptions::with_levels`].
+    /// The name of the rule, by which [`LintOptions::with_levels`] refers to it.
     pub name: &'static str,
     /// The code of its diagnostics.
     pub code: &'static str,
-    /// A one-line description of its warnings.
+    /// A one-line description of the findings.
     pub about: &'static str,
     check: Check,
 }
 
-/// The stage of the program that a rule checks, and its function. The caller fills in the code and severity of the diagnostics. Their
-/// byte counts are bytes that one device holds, sends or uses for padding.
+/// The function that checks a rule, and the stage of compilation whose program it takes. The caller fills in the code and severity of the
+/// returned diagnostics. Their byte counts are bytes that one device holds, sends or uses for padding.
 #[derive(Clone, Copy, Debug)]
 enum Check {
     /// Checks the program as annotated, with calls inlined.
@@ -59,7 +59,7 @@ enum Check {
     Redundancy(fn(&Subject<'_>) -> Vec<Diagnostic>),
 }
 
-/// All rules, in the order of their findings.
+/// All rules, in the order in which their findings are reported.
 pub const LINTS: &[Lint] = &[
     Lint {
         name: "large-unsharded-parameter",
@@ -147,13 +147,13 @@ pub const LINTS: &[Lint] = &[
     },
 ];
 
-/// Returns the rule with this name or code.
+/// Returns the rule with the name or code `name`.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Lint> {
     LINTS.iter().find(|lint| lint.name == name || lint.code == name)
 }
 
-/// How the findings of a rule are reported.
+/// The level of a rule, which determines whether its findings are reported and whether they are errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
     /// The rule does not run.
@@ -168,7 +168,7 @@ pub enum Level {
 /// Options of a lint run.
 #[derive(Clone, Debug)]
 pub struct LintOptions {
-    /// The threshold of rules about bytes: smaller findings are dropped.
+    /// The minimum number of bytes of a finding, for rules about bytes; findings about fewer bytes are dropped.
     pub min_bytes: u64,
     /// The maximum number of listed findings of a rule; further findings are only counted.
     pub max_per_rule: usize,
@@ -189,7 +189,8 @@ impl Default for LintOptions {
 }
 
 impl LintOptions {
-    /// Sets the levels of rules, by name or code. `all` means all rules; the name of a rule takes precedence over `all`.
+    /// Sets the levels of rules: `allow` and `deny` list names or codes of rules. `all` means all rules; a rule that is also listed by name
+    /// has the level of that list.
     ///
     /// # Errors
     /// Returns `SH0900` if a name is unknown or in both lists.
@@ -235,7 +236,7 @@ fn unknown(name: &str) -> Diagnostic {
 /// A finding of a rule.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The rule.
+    /// The rule that found it.
     pub lint: &'static Lint,
     /// The diagnostic. It is an error if the rule is denied.
     pub diagnostic: Diagnostic,
@@ -244,7 +245,7 @@ pub struct Finding {
 /// The result of a lint run.
 #[derive(Clone, Debug, Default)]
 pub struct LintReport {
-    /// The findings, in order of the rules.
+    /// The findings, in the order of the rules in [`LINTS`].
     pub findings: Vec<Finding>,
     /// Checks that did not run and findings that are not listed, one sentence each.
     pub notes: Vec<String>,

@@ -9,8 +9,8 @@ use shardc_ir::{AxisRef, Class, Diagnostic, MeshId, TensorType};
 use super::subject::{Subject, bytes_of, candidates, candidates_text, count, example, few, whole_bytes};
 use crate::report::byte_size::bytes_text;
 
-/// The minimum size of all parameters together, in units of [`LintOptions::min_bytes`](super::LintOptions::min_bytes), for the warning that
-/// none of them is sharded.
+/// Unsharded parameters are reported together only if they have at least this size, in units of
+/// [`LintOptions::min_bytes`](super::LintOptions::min_bytes).
 const ALL_WHOLE: u64 = 1024;
 
 /// Reports large replicated arguments, as described in the module documentation.
@@ -81,7 +81,7 @@ fn one_type(subject: &Subject<'_>, ty: &TensorType, mesh_id: MeshId, args: &[usi
     let best = found.iter().find(|(axis, _)| usual == Some(*axis)).or(found.first());
     warning = match best {
         Some((axis, dims)) => {
-            // After sharding the largest dimension, further axes are most likely to divide it.
+            // The largest dimension is chosen, since further axes can probably divide it too.
             let dim = dims.iter().copied().max_by_key(|&d| (ty.shape[d], std::cmp::Reverse(d))).unwrap_or(0);
             let mut shape = ty.shape.clone();
             shape[dim] /= mesh.axis_size(*axis);

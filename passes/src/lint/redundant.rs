@@ -1,9 +1,9 @@
 //! Finds redundant sharding constraints: without them, propagation assigns every value the same sharding.
 //!
 //! Constraints with the same source location are kept or removed together. The search first removes all constraints at once. If that
-//! changes a sharding, it removes each half in turn, recursively, in addition to those already found to be redundant. All reported
-//! constraints can therefore be removed together, and the number of propagations is logarithmic if few constraints have an effect. Beyond
-//! [`LintOptions::max_trials`](super::LintOptions::max_trials) the search stops with a note.
+//! changes a sharding, it tries each half separately, and so on recursively; constraints that were already found to be redundant stay
+//! removed. All reported constraints can therefore be removed together. If few constraints have an effect, the number of propagations is
+//! logarithmic. After [`LintOptions::max_trials`](super::LintOptions::max_trials) propagations, the search stops with a note.
 
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,8 +15,8 @@ use super::subject::{Subject, count};
 use crate::driver::strategy::{Strategy, prioritize};
 use crate::propagate::{PropagateOptions, propagate};
 
-/// Returns constraints without effect, and a note if not all were tried. `wanted` is the sharding of each value with all constraints
-/// present.
+/// Returns warnings about constraints without effect, and a note if not all constraints were tried. `wanted` is the sharding of each value
+/// with all constraints present.
 pub(super) fn constraints(
     subject: &Subject<'_>,
     strategy: Strategy,
@@ -37,8 +37,8 @@ pub(super) fn constraints(
         };
         places.entry(place).or_default().push(op);
     }
-    // A constraint that changes the sharding of its value has an effect. A constraint without axes or closed dimensions is not meant to
-    // have one.
+    // Constraints that change the sharding of their value have an effect. Constraints without axes and closed dimensions are not meant to
+    // have an effect. Both are skipped.
     places.retain(|_, ops| {
         ops.iter().all(|&op| {
             let data = &base.ops[op];
@@ -74,7 +74,7 @@ pub(super) fn constraints(
             subject.options.max_trials
         )
     });
-    // Without source locations, constraints with equal text are one finding.
+    // Constraints without a source location are grouped into one finding if their texts are equal.
     let mut reported: IndexMap<String, Vec<OpId>> = IndexMap::new();
     for ops in search.redundant {
         let key = base.user_loc(ops[0]).unwrap_or_else(|| text(base, ops[0]));
@@ -84,7 +84,7 @@ pub(super) fn constraints(
     (reported.values().map(|ops| finding(subject, ops, reported.len())).collect(), note)
 }
 
-/// Whether a constraint shards or closes any dimension.
+/// Whether a constraint shards or closes a dimension of its value.
 fn says_something(base: &Module, op: OpId) -> bool {
     match &base.ops[op].kind {
         OpKind::ShardingConstraint(id) => {
@@ -105,7 +105,7 @@ fn text(base: &Module, op: OpId) -> String {
     }
 }
 
-/// The key of constraints that are reported together.
+/// The key by which constraints are grouped into one finding: the source location or, without one, the type and the sharding.
 #[derive(PartialEq, Eq, Hash)]
 enum ConstraintSite {
     User(String),
@@ -123,8 +123,8 @@ struct Search<'a, 'm> {
 }
 
 impl<'a> Search<'a, '_> {
-    /// Finds which of `places` have no effect; returns whether none of them has an effect. If `known` is true, they are already known to
-    /// have an effect together.
+    /// Finds the groups of constraints in `places` that have no effect, and adds them to `redundant`. Returns whether all of `places`
+    /// together have no effect. If `known` is true, it is already known that they have an effect together.
     fn narrow(&mut self, places: &'a [Vec<OpId>], known: bool) -> bool {
         if !known {
             if self.trials == 0 {
@@ -139,19 +139,19 @@ impl<'a> Search<'a, '_> {
         }
         if places.len() > 1 {
             let (first, second) = places.split_at(places.len() / 2);
-            // If the first half has no effect, the second half must have one, since both together have; so it needs no trial.
+            // Both halves together have an effect. So if the first half has none, the second half has one, which needs no trial.
             let without_first = self.narrow(first, false);
             self.narrow(second, without_first);
         }
         false
     }
 
-    /// Whether propagation assigns every value the same sharding without these constraints and those already found.
+    /// Whether propagation assigns every value the same sharding if `places` and the constraints already found to be redundant are removed.
     fn is_same_without(&self, places: &[Vec<OpId>]) -> bool {
         let mut module = self.subject.base.clone();
         let gone: FxHashSet<OpId> =
-            // Constraints already found are removed as well: each of two constraints may be redundant while the other stays, but only one
-            // of the two may be reported.
+            // The constraints already found are removed too: if either of two constraints suffices without the other, only one of them may
+            // be reported.
             places.iter().flatten().chain(self.redundant.iter().copied().flatten()).copied().collect();
         remove(&mut module, self.subject, &gone);
         prioritize(&mut module, self.subject.func, self.strategy);
@@ -162,8 +162,8 @@ impl<'a> Search<'a, '_> {
         self.values.iter().all(|&value| match (self.wanted.of(value), module.shardings.of(value)) {
             (Some(wanted), Some(got)) => *known
                 .entry((wanted, got))
-                // The handles belong to different tables and cannot be compared. Results are cached, since a program has few distinct
-                // pairs.
+                // The handles are from different sharding tables, so the shardings are compared. Results are cached, since a program has
+                // few distinct pairs.
                 .or_insert_with(|| self.wanted.get(wanted).same_placement(module.shardings.get(got))),
             (wanted, got) => wanted == got,
         })
@@ -184,7 +184,7 @@ fn compared(subject: &Subject<'_>, ops: &[OpId]) -> Vec<ValueId> {
     out
 }
 
-/// Removes constraints from a program: their users use their operands instead.
+/// Removes constraints from a program: their operands replace their results.
 fn remove(module: &mut Module, subject: &Subject<'_>, gone: &FxHashSet<OpId>) {
     let mut rw = Rewriter::new(module);
     let mut regions = vec![subject.body];

@@ -15,8 +15,8 @@ use crate::report::byte_size::bytes_text;
 use crate::report::warnings::merged;
 use crate::reshard::{Planner, path_bytes};
 
-/// Reports constraints that cause communication, at the constraint or before element-wise operations that precede it, with one finding
-/// for each source location. The all-reduce of an unreduced value does not count, since it is needed in any case.
+/// Reports constraints that cause communication, with one finding for each source location. The reshard may be the constraint itself, or
+/// precede it, before element-wise operations. The all-reduce of an unreduced value does not count, since it is needed in any case.
 pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic> {
     let module = subject.module;
     let mut planners: Vec<Planner<'_>> = module.meshes.values().map(Planner::new).collect();
@@ -50,8 +50,8 @@ pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic>
     large.filter_map(|forced| constraint(subject, &forced)).collect()
 }
 
-/// Returns the constraint, or the reshards to its sharding from which only element-wise operations separate it. Each reshard is returned
-/// only once per program.
+/// Returns the reshards that a constraint causes: the constraint itself, or the reshards to its sharding that precede it, separated from it
+/// only by element-wise operations. Each reshard is returned only once per program (`seen`).
 fn reshards_before(
     subject: &Subject<'_>,
     constraint: OpId,
@@ -64,8 +64,8 @@ fn reshards_before(
     let shape = module.ops[constraint].results.first().map_or(&[][..], |&v| module.shape(v));
     let (mut found, mut todo) = (Vec::new(), vec![constraint]);
     for _ in 0..MAX_STEPS {
-        // The number of steps is limited instead of keeping a set of visited operations: chains of element-wise operations are short, and
-        // a diamond is visited at most twice.
+        // A limit on steps is cheaper than a set of visited operations: chains of element-wise operations are short, and an operation that
+        // two paths reach is only visited twice.
         let Some(op) = todo.pop() else { break };
         let data = &module.ops[op];
         if let OpKind::Reshard(_) = data.kind {
@@ -91,7 +91,7 @@ fn reshards_before(
     found
 }
 
-/// Returns source and target of a reshard and the type of its value, if it communicates.
+/// If a reshard communicates, returns the shardings before and after it, and the type of its value.
 fn sides<'a>(
     subject: &Subject<'a>,
     op: OpId,
@@ -104,7 +104,7 @@ fn sides<'a>(
     (from.mesh == to.mesh && !subject.is_constant(operand)).then_some((from, to, module.stored(operand)?))
 }
 
-/// The key of constraints that are reported together.
+/// The key by which constraints are grouped into one finding: the source location or, without one, the type and the sharding.
 #[derive(PartialEq, Eq, Hash)]
 enum ReshardSite {
     User(String),
@@ -112,7 +112,7 @@ enum ReshardSite {
 }
 
 struct Forced {
-    /// The constraint.
+    /// The constraint that causes the reshard.
     op: OpId,
     /// A reshard that the constraint causes.
     reshard: OpId,
@@ -147,7 +147,7 @@ fn constraint(subject: &Subject<'_>, forced: &Forced) -> Option<Diagnostic> {
     Some(warning.bytes(forced.bytes))
 }
 
-/// Reports the all-gathers that no annotation requests ([`gathered`]). Equal ones are reported once.
+/// Reports all-gathers that no annotation requests ([`gathered`]); equal warnings are merged into one.
 pub(super) fn to_whole(subject: &Subject<'_>, plan: &Plan) -> Vec<Diagnostic> {
     let Subject { module, body, facts, options, .. } = *subject;
     let found = gathered(module, body, &facts.requested, plan);
@@ -156,7 +156,8 @@ pub(super) fn to_whole(subject: &Subject<'_>, plan: &Plan) -> Vec<Diagnostic> {
     reported.filter(|warning| warning.bytes.is_some_and(|bytes| bytes >= options.min_bytes)).collect()
 }
 
-/// Reports the warnings of planning that exceed the threshold: one finding for each source location, or for each kind of operation.
+/// Reports the all-gathers that planning warns about, if they have at least the minimum number of bytes: one finding for each source
+/// location or, without one, for each kind of operation.
 pub(super) fn for_operations(subject: &Subject<'_>, plan: &Plan) -> Vec<Diagnostic> {
     let bytes_of = |gather: &Gather| gather.warning.bytes.unwrap_or(0);
     let mut places: IndexMap<Cow<'_, str>, (&Gather, usize, u64)> = IndexMap::new();

@@ -11,7 +11,8 @@ use crate::driver::strategy::{Strategy, cost, strategies};
 
 /// Lints the function `func` of an annotated module whose calls are inlined.
 ///
-/// If a program can be propagated but not planned, the rules of earlier stages still run, and the report says so.
+/// If a program can be propagated but not planned, the rules of earlier stages still run, and a note in the report says that the others did
+/// not.
 ///
 /// # Errors
 /// Returns an error if the function has no body, or if the annotations do not fit the program.
@@ -33,7 +34,7 @@ pub fn lint(module: &Module, func: FuncId, options: &LintOptions) -> Result<Lint
                     best = Some(attempt);
                 }
             }
-            // Errors of a second strategy are ignored.
+            // If a strategy has succeeded, the errors of other strategies are ignored.
             Err(errors) if best.is_none() => return Err(errors),
             Err(_) => {}
         }
@@ -63,20 +64,20 @@ pub fn lint(module: &Module, func: FuncId, options: &LintOptions) -> Result<Lint
 
 struct Run<'a> {
     subject: Subject<'a>,
-    /// Whether the cheapest of several strategies is chosen.
+    /// Whether several propagation strategies are tried and the cheapest is chosen.
     compared: bool,
 }
 
 /// The findings with one propagation strategy.
 struct Attempt {
     strategy: Strategy,
-    /// The findings of each rule.
+    /// For each rule, its findings.
     found: Vec<Vec<Diagnostic>>,
     /// The sharding of each value after propagation.
     shardings: ShardingTable,
     /// The cost of the partitioned program, if strategies are compared.
     price: Option<u64>,
-    /// The reason why the program could not be planned, if so.
+    /// The reason why the program could not be planned; `None` if it could.
     not_planned: Option<String>,
 }
 
@@ -90,12 +91,12 @@ impl Attempt {
 }
 
 impl Run<'_> {
-    /// Runs the compiler's passes with a strategy, as far as the rules and the choice of the strategy need them, and runs the rules
+    /// Runs the compiler's passes with a strategy, up to the last stage that the rules or the comparison of strategies need. Runs the rules
     /// between passes.
     fn attempt(&self, strategy: Strategy) -> Result<Attempt, Vec<Diagnostic>> {
         let func = self.subject.func;
         let mut module = self.subject.base.clone();
-        // The rules have their own record of the annotations (`Facts`), so this pass is not needed.
+        // This pass records the annotations for later passes. It is left out, because the rules have their own record (`Facts`).
         let pipeline = Pipeline::partition().without("note-annotations");
         let steps = attempt_by(strategy, &pipeline.attempt);
         let mut context = PassContext { in_pipeline: true, ..PassContext::default() };
@@ -122,10 +123,10 @@ impl Run<'_> {
     }
 }
 
-/// An observer that runs the rules between passes.
+/// An observer of the pass pipeline, which runs the rules of a stage after the pass that completes it.
 struct Looks<'a> {
     run: &'a Run<'a>,
-    /// The findings of each rule.
+    /// For each rule, its findings.
     found: Vec<Vec<Diagnostic>>,
     /// The sharding of each value after propagation.
     shardings: Option<ShardingTable>,
@@ -178,7 +179,7 @@ fn not_planned(errors: &[Diagnostic]) -> String {
     format!("this program cannot be partitioned{why}; not checked: {}", rules.join(", "))
 }
 
-/// Adds the findings of a rule to the report by decreasing bytes, and the number of findings that are left out.
+/// Adds the findings of a rule to the report, by decreasing bytes, and a note with the number of findings that are left out.
 fn give(lint: &'static Lint, mut found: Vec<Diagnostic>, options: &LintOptions, report: &mut LintReport) {
     // The sort is stable: equal findings stay in program order.
     found.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.bytes.unwrap_or(0)));

@@ -1,4 +1,4 @@
-//! The input of rules: the program, and common queries.
+//! The input of rules: the program, with queries that several rules need.
 
 use shardc_ir::{
     AxisRef, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId, SecondaryMap, ShardingId, Span,
@@ -9,11 +9,12 @@ use smallvec::SmallVec;
 use super::LintOptions;
 use crate::plan::Requests;
 
-/// Properties of the annotated program. They are valid at all stages, since these share the handles.
+/// Properties of the annotated program. They are valid at all stages of compilation, since passes keep the handles of values and
+/// operations.
 pub(super) struct Facts {
-    /// Values that are computed only from constants.
+    /// For each value, whether it is computed only from constants.
     constants: SecondaryMap<ValueId, bool>,
-    /// The annotations.
+    /// The user's annotations.
     pub(super) requested: Requests,
 }
 
@@ -23,7 +24,7 @@ impl Facts {
         for op in module.walk(body) {
             let data = &module.ops[op];
             if data.regions.is_empty()
-                // A random number generator may also have no operands, but is not constant.
+                // An operation without operands may also be a random number generator, which is not constant.
                 && module.is_pure(data)
                 && data.operands.iter().all(|&v| facts.constants[v])
             {
@@ -34,10 +35,10 @@ impl Facts {
     }
 }
 
-/// A program at one stage.
+/// A program at one stage of compilation: annotated, propagated or planned.
 #[derive(Clone, Copy)]
 pub(super) struct Subject<'a> {
-    /// The program at this stage.
+    /// The program at the stage that the rule checks.
     pub(super) module: &'a Module,
     /// The program as it was annotated.
     pub(super) base: &'a Module,
@@ -91,7 +92,8 @@ impl Subject<'_> {
         if self.base.values.is_valid(value) {
             return self.facts.constants[value];
         }
-        // Passes add copies of constants, reshards, and new results of old operations.
+        // The value is not in the annotated program. It is a copy of a constant, the result of a new reshard, or a new result of an old
+        // operation.
         let Some(op) = self.module.def_op(value) else { return false };
         let data = &self.module.ops[op];
         match self.base.ops.get(op) {
@@ -157,7 +159,7 @@ pub(super) struct AnnotatedValue<'a> {
 /// Returns the bytes of a block of this shape.
 pub(super) fn bytes_of(ty: &TensorType, shape: &[i64]) -> u64 {
     let elements = shape.iter().fold(1u64, |all, &n| all.saturating_mul(u64::try_from(n).unwrap_or(0)));
-    // Bits are multiplied first: four `i4` are two bytes.
+    // The bits of all elements are added before rounding up to bytes: four `i4` are two bytes.
     elements.saturating_mul(u64::from(ty.dtype.bits())).div_ceil(8)
 }
 
@@ -179,7 +181,7 @@ pub(super) fn example(module: &Module, mesh: MeshId, rank: usize, dim: usize, ax
     format!("#sdy.sharding<@{}, {}>", module.mesh_name(mesh), sharding.display(&module.meshes[mesh]))
 }
 
-/// Returns the axes and the dimensions that they divide.
+/// Returns each axis that divides some dimension, with all dimensions that it divides.
 pub(super) fn candidates(mesh: &Mesh, shape: &[i64]) -> Vec<(AxisRef, SmallVec<[usize; 4]>)> {
     let divided = |axis: AxisRef| {
         let k = mesh.axis_size(axis);
@@ -198,7 +200,7 @@ pub(super) fn candidates_text(mesh: &Mesh, candidates: &[(AxisRef, SmallVec<[usi
     candidates.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// The first few of a list, and how many more there are.
+/// Returns the text of a list: the first few items, and the number of further items.
 pub(super) fn few(items: impl ExactSizeIterator<Item = String>) -> String {
     const SHOWN: usize = 4;
     let more = items.len().saturating_sub(SHOWN);
@@ -206,7 +208,7 @@ pub(super) fn few(items: impl ExactSizeIterator<Item = String>) -> String {
     if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
 }
 
-/// `1 argument`, `3 arguments`.
+/// Returns a number with a noun: `1 argument`, `3 arguments`.
 pub(super) fn count(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }

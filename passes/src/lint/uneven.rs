@@ -34,13 +34,14 @@ fn more_parts(subject: &Subject<'_>, annotation: AnnotatedValue<'_>) -> Option<D
     Some(warning)
 }
 
-/// Returns the first dimension with more than one element that is sharded into more blocks than elements. Another rule covers size one
-/// ([`of_size_one`](super::annotations::of_size_one)).
+/// Returns the first dimension with more than one element that is sharded into more blocks than it has elements. Dimensions of size one are
+/// reported by another rule, [`of_size_one`](super::annotations::of_size_one).
 fn overfull_dim(mesh: &Mesh, ty: &TensorType, sharding: &TensorSharding) -> Option<usize> {
     (0..sharding.rank().min(ty.rank())).find(|&d| ty.shape[d] > 1 && ty.shape[d] < sharding.shards(mesh, d))
 }
 
-/// Reports uneven sharding of arguments and results. Another rule covers more blocks than elements.
+/// Reports uneven sharding of arguments and results. Dimensions with more blocks than elements are left to another rule,
+/// [`more_parts_than_elements`].
 pub(super) fn parameters(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let (base, func) = (subject.base, &subject.module.funcs[subject.func]);
     let is_told = |ty: &TensorType, given: Option<&TensorSharding>| {
@@ -94,7 +95,7 @@ fn parameter(
     Some(warning.bytes(bytes))
 }
 
-/// Reports uneven sharding inside the program that causes much padding: one finding for each dimension size and list of axes.
+/// Reports uneven sharding inside the program that causes much padding. Dimensions with the same size and the same axes are one finding.
 pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let mut kinds: IndexMap<(i64, MeshId, &AxisList), UnevenSplit> = IndexMap::new();
@@ -147,21 +148,21 @@ pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
     out
 }
 
-/// Values that the same list of axes shards unevenly.
+/// Values with a dimension of the same size that the same axes shard unevenly.
 #[derive(Default)]
 struct UnevenSplit {
     values: usize,
-    /// The operation, its result, the dimension and the bytes of padding of the value with the most padding.
+    /// For the value with the most padding: its operation, the value, the index of the dimension, and the bytes of padding.
     largest: Option<(OpId, ValueId, usize, u64)>,
 }
 
-/// Returns the first dimension with more than one element that its axes do not divide.
+/// Returns the first dimension whose size is not divisible by its number of shards; dimensions of size one are skipped.
 fn uneven_dim(mesh: &Mesh, ty: &TensorType, sharding: &TensorSharding) -> Option<usize> {
     (0..sharding.rank().min(ty.rank()))
         .find(|&d| ty.shape[d] > 1 && ty.shape[d] % sharding.shards(mesh, d) != 0)
 }
 
-/// Returns the bytes that a device holds beyond its even share.
+/// Returns the bytes of padding on a device: the size of its block minus an even share of the tensor.
 fn padding(mesh: &Mesh, ty: &TensorType, sharding: &TensorSharding) -> u64 {
     let shards: i64 = (0..sharding.rank()).map(|d| sharding.shards(mesh, d)).product();
     local_bytes(mesh, ty, sharding)
@@ -181,7 +182,7 @@ fn blocks_text(n: i64, k: i64) -> String {
     format!("{n} elements in {k} blocks of {block}, {} of padding ({share:.1}%)", all - n)
 }
 
-/// The largest axis that divides a size, as text.
+/// Returns the largest axis whose size divides `n`, as text.
 fn divisor_of(mesh: &Mesh, n: i64) -> Option<String> {
     let axes = mesh.all_axes().into_iter().filter(|&a| !mesh.is_trivial(a) && n % mesh.axis_size(a) == 0);
     let largest = axes.max_by_key(|&a| mesh.axis_size(a))?;

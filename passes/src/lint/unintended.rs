@@ -1,7 +1,7 @@
-//! Annotations that are certainly unintended, which partitioning reports too.
+//! Lints that find annotations that are certainly unintended. Partitioning reports them too.
 //!
-//! They are never errors of partitioning, even if unrequested all-gathers are: the result is correct. `lint` lists them as ordinary
-//! rules, which can be denied.
+//! Partitioning reports them as warnings, even if it treats unrequested all-gathers as errors: the result is correct. `lint` lists them as
+//! ordinary rules, which can be denied.
 
 use shardc_ir::{Diagnostic, FuncId, Module};
 

@@ -13,8 +13,8 @@ use crate::report::byte_size::bytes_text;
 /// The minimum size of a reported value, in units of [`LintOptions::min_bytes`](super::LintOptions::min_bytes).
 const LARGE: u64 = 16;
 
-/// Reports large replicated values: one finding for each type whose operand is sharded; if there is none, one for each type.
-/// Other replicated values are only counted. Exceptions:
+/// Reports large replicated values, grouped by type. A type is reported if some operation computes a value of it from a sharded operand; if
+/// there is no such type, every type is reported. The values of other types are only counted. Exceptions:
 ///
 /// * constants, and results of constraints;
 /// * values of the size of a replicated argument (its gradient, its update) or computed from arguments only: the argument is reported
@@ -56,7 +56,7 @@ pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
             let root = Root { op, split_operand };
             let (count, best) = kinds.entry(ty).or_insert((0, root));
             *count += 1;
-            // The finding is reported at the operation that loses the sharding.
+            // The finding is reported at an operation with a sharded operand, where the sharding is lost.
             if best.split_operand.is_none() && split_operand.is_some() {
                 *best = root;
             }
@@ -74,11 +74,11 @@ pub(super) fn everything(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic> {
     all_replicated(subject.module, subject.body).into_iter().collect()
 }
 
-/// The operation at which the finding is reported.
+/// The operation at which a group of values is reported.
 #[derive(Clone, Copy)]
 struct Root {
     op: OpId,
-    /// The first sharded operand of the operation.
+    /// The index of the first sharded operand of the operation; `None` if no operand is sharded.
     split_operand: Option<usize>,
 }
 

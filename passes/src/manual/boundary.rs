@@ -5,9 +5,9 @@ use shardc_ir::{Mesh, TensorSharding};
 use super::Scope;
 use crate::sharding::axes::{parts, size_of, to_axes};
 
-/// Removes from `sharding` the free axes that do not evenly divide each manual coordinate's block of a value of this shape. Otherwise,
-/// blocks inside and outside would differ. For example, take 12 rows over a manual axis of size 2 and a free axis of size 4. Outside,
-/// blocks of two rows start at 0, 2, 4, ..., but inside, at 0, 2, 4, 6, 6, 8, ...
+/// Removes the free axes from each dimension of `sharding` in which they do not evenly divide the block of a manual coordinate. Otherwise,
+/// blocks inside and outside of the computation would differ. For example, take 12 rows over a manual axis of size 2 and a free axis of
+/// size 4. Outside, blocks of two rows start at 0, 2, 4, ..., but inside, at 0, 2, 4, 6, 6, 8, ...
 pub(crate) fn boundary_that_divides(
     mesh: &Mesh,
     body: &Scope,
@@ -26,7 +26,7 @@ pub(crate) fn boundary_that_divides(
     out
 }
 
-/// Returns a sharding at the boundary as seen inside the body: without manual axes.
+/// Returns the sharding that a value with this sharding outside of the computation has inside the body: without manual axes.
 pub(crate) fn inside(body: &Scope, sharding: &TensorSharding) -> TensorSharding {
     let mut out = sharding.closed();
     for dim in &mut out.dims {

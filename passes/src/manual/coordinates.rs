@@ -13,7 +13,8 @@ use super::groups::positions;
 pub(super) struct ManualCoordinates {
     pub(super) mesh: Mesh,
     pub(super) scope: Scope,
-    /// The mesh position that represents each coordinate: the position at the first free coordinate.
+    /// For each coordinate along the manual axes, the position of a device that represents it: the first device with this coordinate, whose
+    /// coordinates along the free axes are zero.
     representatives: Vec<usize>,
 }
 
@@ -30,8 +31,8 @@ impl ManualCoordinates {
         ManualCoordinates { mesh, scope, representatives }
     }
 
-    /// Returns the coordinates of the body of a nested computation. The coordinates within one outer coordinate are contiguous,
-    /// since inner axes are minor.
+    /// Returns the coordinates of the body of a nested manual computation. The inner coordinates that belong to one outer coordinate have
+    /// consecutive numbers, since the nested computation's axes are minor.
     pub(super) fn enter(&self, spec: &ManualSpec) -> ManualCoordinates {
         ManualCoordinates::new(self.mesh.clone(), self.scope.enter(&self.mesh, spec))
     }
@@ -51,15 +52,15 @@ impl ManualCoordinates {
         sharding.dims.iter().map(|dim| self.index_along(coordinate, &dim.axes)).collect()
     }
 
-    /// Returns the linear index of a coordinate along the manual axes among `axes`.
+    /// Returns the row-major index of `coordinate` along those of `axes` that are manual.
     pub(super) fn index_along(&self, coordinate: usize, axes: &[AxisRef]) -> i64 {
         let manual: Vec<AxisRef> =
             axes.iter().copied().filter(|a| self.scope.axes.iter().any(|m| m.axis == a.axis)).collect();
         self.mesh.linear_coordinate(self.representatives[coordinate], &manual)
     }
 
-    /// Returns each group as the indices of its devices' coordinates along the manual axes. The groups repeat for all coordinates along
-    /// the free axes, so only those of the representative devices are returned.
+    /// Returns each replica group as a list of coordinates: the number of each device's coordinate along the manual axes. The same groups
+    /// repeat for each coordinate along the free axes, so only groups of the devices that represent a coordinate are returned.
     pub(super) fn groups(&self, groups: &ReplicaGroups) -> Vec<Vec<usize>> {
         let positions = positions(&self.mesh);
         let by_position: BTreeMap<usize, usize> = self

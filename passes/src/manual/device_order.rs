@@ -26,7 +26,7 @@ pub(crate) fn renamed(
 ) -> Result<(), Box<Diagnostic>> {
     let &[body] = module.ops[op].regions.as_slice() else { return Ok(()) };
     let (old, new) = (module.meshes[from].clone(), module.meshes[to].clone());
-    // Maps each old device to the new device, and vice versa.
+    // `stand_in` maps the ID of an old device to that of the new device at its position, and `played` the new device to the old one.
     let at_old = positions(&old);
     let at_new = positions(&new);
     let stand_in: Vec<i64> = at_old.iter().map(|&position| new.device_at(position)).collect();
@@ -69,7 +69,7 @@ fn third_order(module: &Module, op: OpId) -> Box<Diagnostic> {
 fn rename_groups(module: &mut Module, op: OpId, old: &Mesh, stand_in: &[i64]) -> Result<(), Box<Diagnostic>> {
     let data = &module.ops[op];
     let Some(spec) = data.kind.collective() else { return Ok(()) };
-    // Groups in this form cannot be renumbered; planning rejects them.
+    // Groups that are written as mesh axes cannot be renumbered; planning rejects them.
     if spec.mesh_axes.is_some() && spec.groups.is_empty() {
         return Ok(());
     }
@@ -99,7 +99,7 @@ fn rename_groups(module: &mut Module, op: OpId, old: &Mesh, stand_in: &[i64]) ->
     Ok(())
 }
 
-/// Replaces `partition_id` by the ID of the device whose role this device takes.
+/// Replaces the result of `partition_id` by an entry of the table `played`: for each device, the ID of the old device at its position.
 fn replace_partition_id(rw: &mut Rewriter<'_>, op: OpId, mesh: MeshId, played: &[i64]) {
     let result = rw.module.ops[op].results[0];
     let own_ty = rw.module.values[result].ty;

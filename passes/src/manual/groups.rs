@@ -89,8 +89,8 @@ pub(crate) fn takes_global_ids(kind: &OpKind) -> bool {
     matches!(kind, OpKind::AllReduce(_) | OpKind::AllGather { .. } | OpKind::ReduceScatter { .. })
 }
 
-/// Returns the groups of device IDs, including implicit groups. StableHLO interprets groups in one of four modes
-/// (`cross_replica`, `cross_partition`, `cross_replica_and_partition`, `flattened_ids`), depending on the channel and on
+/// Returns the groups of a collective as device IDs; a collective without groups has implicit ones. StableHLO interprets groups in one of
+/// four modes (`cross_replica`, `cross_partition`, `cross_replica_and_partition`, `flattened_ids`), depending on the channel and on
 /// `use_global_device_ids`.
 pub(super) fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -> ReplicaGroups {
     let devices = mesh.num_devices();
@@ -102,16 +102,17 @@ pub(super) fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -
         if spec.groups.as_strided().is_some() {
             return spec.groups.clone();
         }
-        // -1 pads groups to a common length.
+        // The padding (`-1`), which gives groups a common length, is removed.
         let real = |group: Group<'_>| group.iter().filter(|&id| id >= 0).collect::<Vec<i64>>();
         return spec.groups.iter().map(real).filter(|group| !group.is_empty()).collect();
     }
     if is_permute {
-        // If a replica sends to itself, each partition sends to itself.
+        // The only possible pair is replica 0 sending to itself. In each partition, the device then sends to itself.
         let pairs = if spec.groups.is_empty() { 0 } else { devices as i64 };
         return ReplicaGroups::pairs((0..pairs).map(|device| (device, device)));
     }
-    // The replicas of a group communicate across all partitions, or within each partition.
+    // The only group is replica 0. With a channel, its devices in all partitions communicate; without one, each partition is a group of its
+    // own.
     if spec.crosses_partitions() {
         ReplicaGroups::all(devices)
     } else {
@@ -119,8 +120,8 @@ pub(super) fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -
     }
 }
 
-/// Whether each group is within one free coordinate, and the groups are the same at every free coordinate.
-/// Otherwise a value that is replicated along a free axis could differ between its devices.
+/// Whether the devices of each group have the same coordinates along the free axes, and the groups are the same for all coordinates along
+/// the free axes. Otherwise, a value that is replicated along a free axis could differ between devices.
 fn free_coordinates_are_alike(mesh: &Mesh, scope: &Scope, groups: &ReplicaGroups) -> bool {
     let free = scope.free_axes(mesh);
     if free.is_empty() {
@@ -144,8 +145,8 @@ fn free_coordinates_are_alike(mesh: &Mesh, scope: &Scope, groups: &ReplicaGroups
     same && (by_free.is_empty() || by_free.len() as i64 == mesh.axes_size(&free))
 }
 
-/// Whether the members of a group never differ along a free axis. Each device then has the same rank in its group at every free
-/// coordinate.
+/// Whether no two members of a group differ in their coordinates along a free axis. The index of a device in its group is then the same for
+/// all coordinates along the free axes.
 fn stays_within(mesh: &Mesh, free: &[AxisRef], groups: &StridedGroups) -> bool {
     let digit = |&axis: &AxisRef| -> Option<Digit> {
         let (stride, size) = (mesh.stride(axis), mesh.axis_size(axis));

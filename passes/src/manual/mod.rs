@@ -35,15 +35,15 @@ pub(crate) fn mesh_of(module: &Module, spec: &ManualSpec) -> Option<MeshId> {
     meshes().find(|&id| !module.meshes[id].axes.is_empty()).or_else(|| meshes().next())
 }
 
-/// The axes that are manual at some point of the program, without axes of size 1.
+/// The axes that are manual at some point of the program (including those of enclosing computations), without axes of size 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scope {
-    /// The axes in the order in which computations list them, outermost first.
+    /// The manual axes: first those of the outermost computation, each in the order in which the computation lists them.
     pub(crate) axes: AxisList,
 }
 
 impl Scope {
-    /// Returns the scope of the body of a computation in this scope.
+    /// Returns the scope inside the body of the manual computation `spec`, which is in the scope `self`.
     pub(crate) fn enter(&self, mesh: &Mesh, spec: &ManualSpec) -> Scope {
         let mut axes = self.axes.clone();
         for axis in &spec.manual_axes {
@@ -68,7 +68,7 @@ impl Scope {
     }
 }
 
-/// Whether this is a collective or returns the device ID. Only these operations have special semantics in a manual computation.
+/// Whether the operation is a collective or returns the device ID. Only such operations have special semantics in a manual computation.
 pub(crate) fn is_manual_op(kind: &OpKind) -> bool {
     matches!(kind.def().effect, Effect::Collective | Effect::DeviceNumber)
 }

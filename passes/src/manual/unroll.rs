@@ -1,8 +1,9 @@
 //! Expands manual computations into a program for one device: the reference semantics for `shardc verify`.
 //!
-//! The body is cloned once per manual coordinate, on that coordinate's slices of the operands. Collectives become arithmetic on the
-//! values of the coordinates, and the results are reassembled. The code shares nothing with partitioning, so that it is an independent
-//! reference. The size of its output is proportional to the number of coordinates, so it is only used for verification.
+//! The body is cloned once per manual coordinate, on that coordinate's slices of the operands. Collectives become arithmetic on the values
+//! of the coordinates, and the results are reassembled. Apart from the interpretation of replica groups, the code shares nothing with
+//! partitioning, so that it is an independent reference. The size of its output is proportional to the number of coordinates, so it is only
+//! used for verification.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use super::coordinates::ManualCoordinates;
 use super::{Scope, device_groups, is_manual_op, mesh_of};
 use crate::analysis::reducer::reduction_of;
 
-/// Expands every manual computation of `func`, a function without calls. Shardings elsewhere do not change.
+/// Expands every manual computation of `func`, a function without calls. The shardings outside of manual computations do not change.
 ///
 /// # Errors
 /// Returns `SH0312` for a collective that the computation's coordinates cannot express, and `SH0314` for a body whose control flow or
@@ -28,7 +29,7 @@ pub fn unroll_manual(module: &mut Module, func: FuncId) -> Result<(), Vec<Diagno
 
 type Res<T> = Result<T, Box<Diagnostic>>;
 
-/// Unrolls the manual computations in a region outside of manual computations.
+/// Unrolls the manual computations in a region that is not inside a manual computation.
 fn outside(rw: &mut Rewriter<'_>, region: RegionId) -> Res<()> {
     rw.enter(region);
     while let Some(op) = rw.next_op() {
@@ -66,8 +67,8 @@ impl Unroll<'_, '_> {
         self.rw.at_origin_of(op);
     }
 
-    /// Emits a region's operations. `maps` contains the replacement of each value at each coordinate. Returns the values
-    /// that each coordinate returns.
+    /// Emits the operations of a region for all coordinates. `maps` has, for each coordinate, the replacements of values. Returns for each
+    /// coordinate the values that the region returns.
     fn region(&mut self, region: RegionId, maps: &mut [ValueMap]) -> Res<Vec<Vec<ValueId>>> {
         let mut returned = vec![Vec::new(); maps.len()];
         for op in self.rw.module.regions[region].ops.clone() {
@@ -82,7 +83,7 @@ impl Unroll<'_, '_> {
                 OpKind::While if self.has_collectives(op) => self.while_loop(op, maps)?,
                 OpKind::Case | OpKind::If if self.has_collectives(op) => self.branches(op, maps)?,
                 kind if is_manual_op(kind) => self.collective(op, maps)?,
-                // All coordinates share one operation.
+                // The value is the same at all coordinates, so one operation is enough.
                 OpKind::Constant(_) | OpKind::Iota { .. } => {
                     let result = self.rw.module.ops[op].results[0];
                     let Some((first, rest)) = maps.split_first_mut() else { continue };
@@ -103,7 +104,7 @@ impl Unroll<'_, '_> {
         Ok(returned)
     }
 
-    /// Whether the operation contains collectives, so that coordinates cannot execute it independently.
+    /// Whether the operation contains collectives in its regions, so that coordinates cannot execute it independently.
     fn has_collectives(&self, op: OpId) -> bool {
         let inner = self.rw.module.ops[op].regions.iter().flat_map(|&r| self.rw.module.walk(r));
         inner
@@ -136,8 +137,8 @@ impl Unroll<'_, '_> {
                 let whole = maps[coordinate / inner].get(operand);
                 let block = coordinates.block(coordinate, &sharding);
                 let mut part = self.block(whole, self.rw.module.values[arg].ty, &block)?;
-                // Maximum and minimum are idempotent, so every coordinate gets the value. For a sum, all coordinates except the first get
-                // zeros.
+                // The value is divided into partial values. For maximum and minimum, which are idempotent, every coordinate gets the full
+                // value. For a sum, the first coordinate gets the value, and the others get zeros.
                 if sharding.reduction == ReductionKind::Add
                     && coordinates.index_along(coordinate, &pending) > 0
                 {
@@ -161,8 +162,8 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// Whether the body uses an unreduced argument only as an operand of collectives with the same reduction. Their
-    /// results are independent of how the value is distributed over the partial values.
+    /// Whether every user of an unreduced argument is a collective that reduces it with its own reduction. The way in which the value is
+    /// divided into partial values then does not affect the result.
     fn is_only_completed(&self, body: RegionId, arg: ValueId, kind: ReductionKind) -> bool {
         let module = &*self.rw.module;
         let is_idempotent = matches!(kind, ReductionKind::Max | ReductionKind::Min);
@@ -176,7 +177,7 @@ impl Unroll<'_, '_> {
         (is_idempotent || kind == ReductionKind::Add) && readers.all(completes)
     }
 
-    /// Returns the block of `whole` with type `ty` at this index in each dimension.
+    /// Returns the block of `whole` that has type `ty`. `block` is the index of the block along each dimension.
     fn block(&mut self, whole: ValueId, ty: TypeId, block: &[i64]) -> Res<ValueId> {
         if self.rw.module.values[whole].ty == ty {
             return Ok(whole);
@@ -298,8 +299,8 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// Computes the results of the members of one group (or pair) from their operands `values`, and passes each to
-    /// `take`.
+    /// Computes the results of the members of one group (or source-target pair) from their operands `values`. Passes each result to `take`,
+    /// with the index of the member in the group.
     fn exchange(
         &mut self,
         op: OpId,
@@ -359,8 +360,8 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// Unrolls a loop that contains collectives. All coordinates run until the last one is done; those that are done
-    /// keep their values, like the lanes of a GPU warp.
+    /// Unrolls a loop that contains collectives. The new loop runs until the last coordinate is done; coordinates that are done earlier
+    /// keep their values, like inactive threads of a GPU warp.
     fn while_loop(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let data = self.rw.module.ops[op].clone();
         let &[cond, body] = data.regions.as_slice() else { return Err(self.refuse("a loop without a body")) };
@@ -404,7 +405,8 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// Returns for each coordinate whether it executes another iteration: the condition `cond` on the arguments of `region`.
+    /// Returns for each coordinate whether it executes another iteration. The operations of the condition `cond` are emitted with the
+    /// arguments of `region`, which hold the loop-carried values of all coordinates.
     fn predicates(
         &mut self,
         cond: RegionId,
@@ -422,8 +424,8 @@ impl Unroll<'_, '_> {
             .ok_or_else(|| self.refuse("a loop without a condition"))
     }
 
-    /// Returns `maps` with the `n` arguments of `old` mapped, at each coordinate, to the arguments of `new` for this
-    /// coordinate.
+    /// Returns `maps` (one for each coordinate) with the arguments of the region `old` mapped to arguments of `new`, which has `n`
+    /// arguments for each coordinate.
     fn with_args(&self, old: RegionId, new: RegionId, maps: &[ValueMap], n: usize) -> Vec<ValueMap> {
         let mut maps = maps.to_vec();
         for (coordinate, map) in maps.iter_mut().enumerate() {
@@ -439,8 +441,8 @@ impl Unroll<'_, '_> {
         self.rw.insert(ret);
     }
 
-    /// Unrolls branches that contain collectives: all branches are computed, and each coordinate selects the results of its own branch.
-    /// The reference may compute more than the program.
+    /// Unrolls branches that contain collectives: all branches are computed, and each coordinate selects the results of the branch that it
+    /// takes. The reference thus computes more than the program.
     fn branches(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let data = self.rw.module.ops[op].clone();
         let mut given = Vec::with_capacity(data.regions.len());
@@ -497,7 +499,8 @@ impl Unroll<'_, '_> {
     }
 }
 
-/// Groups values by their block index without its last component, ordered by that component.
+/// Groups blocks that differ only in the last component of their index. The key is the index without that component, and the list is
+/// ordered by it.
 fn grouped(values: BTreeMap<Vec<i64>, ValueId>) -> BTreeMap<Vec<i64>, Vec<ValueId>> {
     let mut groups = BTreeMap::<Vec<i64>, Vec<ValueId>>::new();
     for (mut place, value) in values {

@@ -15,10 +15,10 @@ const WORTH_TELLING: u64 = 64 << 10;
 /// A group of equal warnings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WarningGroup {
-    /// The warning with the most bytes (the first one in a tie). Its bytes are replaced by the sum over the group, and a note
-    /// counts the others.
+    /// The warning with the most bytes in the group; among equals, the first one. Its bytes are replaced by the sum over the group, and a
+    /// note gives the number of the others.
     pub warning: Diagnostic,
-    /// The number of warnings.
+    /// The number of warnings in the group.
     pub times: usize,
 }
 
@@ -31,12 +31,12 @@ pub struct Selection {
     pub left_out: usize,
     /// The bytes of all omitted warnings.
     pub left_out_bytes: u64,
-    /// The threshold for the total bytes of a group of equal warnings.
+    /// The smallest number of bytes, summed over a group of equal warnings, with which the group is shown.
     pub least: u64,
 }
 
 impl Selection {
-    /// The warnings to show, without their counts.
+    /// The warnings to show, one for each group.
     #[must_use]
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         self.groups.iter().map(|group| group.warning.clone()).collect()
@@ -69,8 +69,8 @@ impl Selection {
     }
 }
 
-/// Returns the threshold for warnings in a program in which each device sends `sent` bytes: 64 KiB, or one hundredth of `sent` if that is
-/// less.
+/// Returns the smallest number of bytes of a warning that is shown, for a program in which each device sends `sent` bytes: 64 KiB, or one
+/// hundredth of `sent` if that is less.
 #[must_use]
 pub fn warning_threshold(sent: u64) -> u64 {
     WORTH_TELLING.min(sent.div_ceil(100))
@@ -109,7 +109,7 @@ pub(crate) fn merged<'a>(warnings: impl IntoIterator<Item = &'a Diagnostic>) -> 
 }
 
 fn one(group: &[&Diagnostic]) -> Option<WarningGroup> {
-    // `max_by_key` returns the last of equal elements, so the order is reversed to get the first.
+    // The order is reversed because `max_by_key` returns the last of several equal elements, and the first one is wanted.
     let &first = group.iter().rev().max_by_key(|warning| warning.bytes)?;
     let (mut warning, times) = (first.clone(), group.len());
     if times > 1 {
@@ -123,7 +123,7 @@ fn one(group: &[&Diagnostic]) -> Option<WarningGroup> {
     Some(WarningGroup { warning, times })
 }
 
-/// Source locations of the other warnings: `; also at model.py:12:5 and 2 more`.
+/// Returns the source locations of the other warnings of a group, as text: `; also at model.py:12:5 and 2 more`.
 fn places(group: &[&Diagnostic], first: &Diagnostic) -> String {
     const SHOWN: usize = 3;
     let mut places: Vec<&str> = Vec::new();
@@ -140,7 +140,8 @@ fn places(group: &[&Diagnostic], first: &Diagnostic) -> String {
     }
 }
 
-/// Removes numbers from a message, except those in names, types and shardings.
+/// Removes numbers from a message, except numbers inside names, types and shardings, so that messages that differ only in numbers are
+/// equal.
 fn without_numbers(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     for word in message.split_inclusive(' ') {

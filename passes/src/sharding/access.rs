@@ -1,8 +1,9 @@
 //! Access to the sharding of a value, independently of where the module stores it.
 //!
-//! Most values have their own sharding. A value that flows through a `while`, `case`, `optimization_barrier`, manual or named
-//! computation has the sharding of its owner: the result, or the argument of the computation. If a [`DataFlowEdge`](OpKind::DataFlowEdge)
-//! follows the owner, the edge holds the sharding instead. `sdy` operations hold it in their attributes.
+//! Most values have their own sharding. A value that flows through a `while`, `case`, `optimization_barrier`, or a manual or named
+//! computation has the sharding of its *owner*: the corresponding result of that operation, or the argument of the computation. If a
+//! [`DataFlowEdge`](OpKind::DataFlowEdge) reads the owner, that operation stores the sharding instead. `sdy` operations store shardings in
+//! their attributes.
 
 use shardc_ir::{
     Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId, TensorSharding, ValueDef, ValueId,
@@ -10,14 +11,15 @@ use shardc_ir::{
 
 use crate::sharding::manual;
 
-/// Finds where shardings are stored. Valid as long as no region, edge or use of an edge's owner is added or removed.
+/// Finds where the sharding of a value is stored. Valid as long as no region, no data-flow edge and no use of an edge's operand is added or
+/// removed.
 #[derive(Debug, Default)]
 pub struct ShardingAccess {
     /// The operation that contains a region; none for the body of a function.
     parents: SecondaryMap<RegionId, PackedOption<OpId>>,
     /// For each terminator, the operation that contains its region.
     owners: SecondaryMap<OpId, PackedOption<OpId>>,
-    /// The data-flow edge that uses an owner.
+    /// For each owner, the data-flow edge operation that is its only user, if any.
     edges: SecondaryMap<ValueId, PackedOption<OpId>>,
 }
 
@@ -42,7 +44,7 @@ impl ShardingAccess {
                 edges.push((owner, op));
             }
         }
-        // A data-flow edge holds the sharding only if it is the only user of the owner.
+        // A data-flow edge stores the sharding only if it is the only user of its operand.
         for (owner, edge) in edges {
             if uses[owner] == 1 {
                 out.edges[owner] = edge.into();
@@ -51,22 +53,22 @@ impl ShardingAccess {
         out
     }
 
-    /// Returns the operation whose region this is; `None` for the body of a function.
+    /// Returns the operation that contains `region`; `None` for the body of a function.
     pub fn parent(&self, region: RegionId) -> Option<OpId> {
         self.parents[region].expand()
     }
 
-    /// Returns the operation whose region has the terminator `end`; `None` for the terminator of a function.
+    /// Returns the operation that contains the region with the terminator `end`; `None` for the terminator of a function.
     pub fn owner_of_end(&self, end: OpId) -> Option<OpId> {
         self.owners[end].expand()
     }
 
-    /// Returns the data-flow edge that uses an owner.
+    /// Returns the data-flow edge operation that stores the sharding of `owner`, if there is one.
     pub fn edge(&self, owner: ValueId) -> Option<OpId> {
         self.edges[owner].expand()
     }
 
-    /// Returns the sharding of a value, wherever it is held.
+    /// Returns the sharding of a value, independently of where it is stored.
     pub fn get(&self, module: &mut Module, value: ValueId) -> Option<ShardingId> {
         let owner = self.owner(module, value)?;
         if let Some(OpKind::DataFlowEdge(sharding)) = self.edge(owner).map(|edge| &module.ops[edge].kind) {
@@ -84,7 +86,7 @@ impl ShardingAccess {
         }
     }
 
-    /// Sets the sharding of a value. A region argument that cannot have one stays unchanged.
+    /// Sets the sharding of a value. Has no effect on a region argument that cannot have a sharding.
     pub fn set(&self, module: &mut Module, value: ValueId, sharding: ShardingId) {
         let Some(owner) = self.owner(module, value) else { return };
         if let Some(edge) = self.edge(owner) {
@@ -100,7 +102,7 @@ impl ShardingAccess {
         }
     }
 
-    /// Returns the value that holds the sharding of `value`; `None` for an argument of a reducer or comparator region.
+    /// Returns the owner of `value`, for which its sharding is stored; `None` for an argument of a reducer or comparator region.
     pub fn owner(&self, module: &Module, value: ValueId) -> Option<ValueId> {
         let ValueDef::Arg(region, i) = module.values[value].def() else { return Some(value) };
         let Some(op) = self.parent(region) else { return Some(value) };
@@ -108,14 +110,14 @@ impl ShardingAccess {
         match op.kind {
             OpKind::While => op.results.get(i as usize).copied(),
             OpKind::ManualComputation(_) | OpKind::NamedComputation(_) => Some(value),
-            // The argument is an operand of `async_start`, which may itself be an argument of another region.
+            // The owner is that of the operand of `async_start`, which may itself be an argument of another region.
             OpKind::AsyncStart => self.owner(module, *op.operands.get(i as usize)?),
             _ => None,
         }
     }
 
-    /// Returns the shardings that the edges of these owners hold, if any edge has a sharding. Edges without a sharding then get
-    /// an open one, on the mesh of the first sharding.
+    /// If a data-flow edge of any of these owners has a sharding, returns one sharding for each owner. For an edge without a sharding, this
+    /// is an open sharding on the mesh of the first sharding.
     pub fn of_edges(&self, module: &mut Module, owners: &[ValueId]) -> Option<Vec<ShardingId>> {
         let held: Vec<Option<ShardingId>> = owners
             .iter()
@@ -133,8 +135,8 @@ impl ShardingAccess {
     }
 }
 
-/// Returns the sharding that an operation specifies for its result. If only another result has a sharding, the sharding of this result is
-/// open.
+/// Returns the sharding that an operation specifies for result `i`. If only other results of the operation have shardings, this is an open
+/// sharding.
 pub fn result_sharding(module: &mut Module, op: OpId, i: usize) -> Option<ShardingId> {
     match &module.ops[op].kind {
         OpKind::DataFlowEdge(id) => *id,
@@ -148,8 +150,8 @@ pub fn result_sharding(module: &mut Module, op: OpId, i: usize) -> Option<Shardi
             if let Some(id) = module.shardings.of(value) {
                 return Some(id);
             }
-            // `#sdy.sharding_per_value` lists all results or none, so a result without a sharding next to one with a sharding
-            // is parsed as open.
+            // `#sdy.sharding_per_value` lists all results or none. So if another result has a sharding, a result without one is parsed as
+            // open.
             let mesh = results.iter().find_map(|&v| module.shardings.sharding_of(v))?.mesh;
             let open = TensorSharding::open(mesh, module.rank(value));
             Some(module.shardings.intern(open))
@@ -228,7 +230,7 @@ fn set_argument_sharding(module: &mut Module, op: OpId, i: usize, sharding: Shar
     module.ops[op].kind = kind;
 }
 
-/// Replaces one of the shardings of `values`; if there were none, the others become open.
+/// Sets the sharding of value `i` in the list `all`. If there was no list, it is created with open shardings for the other `values`.
 fn replace_or_open(
     module: &mut Module,
     all: &mut Option<Vec<ShardingId>>,

@@ -1,6 +1,7 @@
 //! Arithmetic of axes and sub-axes for planning, in a canonical form that can be compared and hashed.
 //!
-//! A [`Part`] is an axis or a sub-axis: the middle component if the full axis is viewed as `(pre, size, rest)` from major to minor.
+//! A [`Part`] is an axis or a sub-axis of it: if the full axis is viewed as `(pre, size, rest)` from major to minor, the part is the middle
+//! component.
 
 use shardc_ir::{AxisList, AxisRef, Mesh, SubAxis};
 use smallvec::SmallVec;
@@ -31,16 +32,15 @@ impl Part {
         self.pre * self.size
     }
 
-    /// Whether the two cannot shard the same tensor: they share a component of the same axis, or are not components of one factorization
-    /// of that axis. For example, between the major and the minor part of size 2 of an axis of size 6, there would be a part of size
-    /// 1.5.
+    /// Whether the two parts cannot shard the same tensor: they have a common component of an axis, or no factorization of the axis
+    /// contains both. For example, between the major and the minor part of size 2 of an axis of size 6, there would be a part of size 1.5.
     pub(crate) fn overlaps(self, other: Part) -> bool {
         let (major, minor) = if self.pre <= other.pre { (self, other) } else { (other, self) };
-        // If the two do not overlap, the component between them has an integer size.
+        // If two parts do not overlap and one factorization contains both, the component between them has an integer size.
         self.axis == other.axis && (minor.pre < major.end() || minor.pre % major.end() != 0)
     }
 
-    /// Splits into the major component of size `size` and the remaining minor component.
+    /// Splits the part into its major component of size `size` and the remaining minor component.
     pub(crate) fn split(self, size: u32) -> (Part, Part) {
         (Part { size, ..self }, Part { pre: self.pre * size, size: self.size / size, ..self })
     }
@@ -51,7 +51,7 @@ pub(crate) fn parts(mesh: &Mesh, axes: &[AxisRef]) -> Parts {
     axes.iter().map(|&a| Part::of(mesh, a)).filter(|p| p.size > 1).collect()
 }
 
-/// Returns the shortest list of axes for `parts`: adjacent parts of an axis merge.
+/// Returns the shortest list of axes and sub-axes that is equivalent to `parts`: adjacent parts of an axis are merged.
 pub(crate) fn to_axes(mesh: &Mesh, parts: &[Part]) -> AxisList {
     let mut merged: Parts = Parts::new();
     for &part in parts {
@@ -75,12 +75,12 @@ pub(crate) fn size_of(parts: &[Part]) -> i64 {
     parts.iter().map(|p| i64::from(p.size)).product()
 }
 
-/// Splits the parts of all `lists` so that any two of the results are equal or disjoint. `None` if the cuts of an axis do not divide each
-/// other (`(1)2` and `(1)3` of an axis of size 6).
+/// Splits the parts in all `lists` so that any two resulting parts are equal or disjoint. `None` if that is impossible, because the
+/// boundaries of the parts of an axis do not divide each other (`(1)2` and `(1)3` of an axis of size 6).
 pub(crate) fn refine(mesh: &Mesh, lists: &mut [Parts]) -> Option<()> {
     let mut cuts: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); mesh.axes.len()];
     for part in lists.iter().flatten() {
-        // Both ends of every part are cuts, so no part of the results extends across an end of another part.
+        // An axis is cut at both ends of every part, so no resulting part extends across an end of another part.
         for cut in [part.pre, part.end()] {
             let cuts = &mut cuts[usize::from(part.axis)];
             if !cuts.contains(&cut) {
@@ -114,8 +114,8 @@ pub(crate) fn refine(mesh: &Mesh, lists: &mut [Parts]) -> Option<()> {
     Some(())
 }
 
-/// Returns the smallest part of an axis that determines the coordinates along all of `parts` on it, even if these do not nest: `(1)6` for
-/// `(1)2` and `(1)3`.
+/// Returns the smallest part of an axis that contains all of `parts` on this axis, even if these belong to no common factorization: `(1)6`
+/// for `(1)2` and `(1)3`.
 pub(crate) fn hull(parts: &[Part], axis: u16) -> Part {
     let own = || parts.iter().filter(|part| part.axis == axis);
     let pre = own().map(|part| part.pre).reduce(gcd).unwrap_or(1);
@@ -154,11 +154,11 @@ mod tests {
     #[test]
     fn incompatible_parts_overlap() {
         let part = |pre, size| Part { axis: 0, pre, size };
-        // An axis of 6: the major half, and the part minor to the major third.
+        // On an axis of 6: the major part of size 2, and the minor part of size 2.
         assert!(part(1, 2).overlaps(part(3, 2)) && part(3, 2).overlaps(part(1, 2)));
         assert!(part(1, 2).overlaps(part(1, 3)) && part(1, 6).overlaps(part(2, 3)));
         assert!(!part(1, 2).overlaps(part(2, 3)) && !part(1, 3).overlaps(part(3, 2)));
-        // An axis of 12, with a component between the two.
+        // On an axis of 12: the major part of size 2, and the minor part of size 2, with a component of size 3 between them.
         assert!(!part(1, 2).overlaps(part(6, 2)) && !part(6, 2).overlaps(part(1, 2)));
     }
 

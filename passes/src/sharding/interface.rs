@@ -2,7 +2,7 @@
 
 use shardc_ir::{Mesh, Shape, SpmdMode, TensorSharding, TensorType};
 
-/// A parameter or result of the partitioned program.
+/// An argument or result of the partitioned program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InterfaceTensor {
     /// The name, if the program specifies one.
@@ -14,13 +14,13 @@ pub struct InterfaceTensor {
     pub global: TensorType,
     /// The shape of each device's block: `ceil(n / k)` per dimension.
     pub local_shape: Shape,
-    /// How it is sharded.
+    /// The sharding of the tensor.
     pub sharding: TensorSharding,
-    /// The mesh of the sharding in [`Interface::meshes`], if not [`Interface::mesh`].
+    /// The name in [`Interface::meshes`] of the mesh that the sharding refers to; `None` if that is [`Interface::mesh`].
     pub mesh: Option<Box<str>>,
     /// The memory kind (`pinned_host`), if it is not device memory.
     pub memory_kind: Option<Box<str>>,
-    /// For a donated parameter, the result that may reuse its memory.
+    /// For a donated argument, the index of the result that may reuse its memory.
     pub donated_to: Option<usize>,
 }
 
@@ -29,13 +29,13 @@ pub struct InterfaceTensor {
 pub struct Interface {
     /// Whether devices are partitions or replicas.
     pub mode: SpmdMode,
-    /// The devices.
+    /// The mesh of all devices, to which most shardings refer.
     pub mesh: Mesh,
-    /// Named meshes with other device orders that tensors use.
+    /// Further meshes that the shardings of some tensors refer to, by name: they have other device orders than [`Interface::mesh`].
     pub meshes: Vec<(Box<str>, Mesh)>,
-    /// Parameters in order.
+    /// The arguments, in order.
     pub inputs: Vec<InterfaceTensor>,
-    /// Results in order.
+    /// The results, in order.
     pub outputs: Vec<InterfaceTensor>,
 }
 

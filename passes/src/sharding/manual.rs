@@ -5,31 +5,31 @@
 
 use shardc_ir::{AxisList, AxisRef, DimSharding, ManualSpec, Module, ShardingId, TensorSharding};
 
-/// Returns an outside sharding as seen inside the computation.
+/// Returns the sharding of a value inside the computation, given its sharding outside.
 pub fn without_manual_axes(module: &mut Module, spec: &ManualSpec, outside: ShardingId) -> ShardingId {
     let inside = without_axes(module.shardings.get(outside), |axis| is_manual(spec, axis));
     module.shardings.intern(inside)
 }
 
-/// Returns the inside sharding of argument `i` before propagation.
+/// Returns the sharding of argument `i` inside the computation, as its `in_shardings` determine it.
 pub fn inside(module: &mut Module, spec: &ManualSpec, i: usize) -> Option<ShardingId> {
     let outside = *spec.in_shardings.get(i)?;
     Some(without_manual_axes(module, spec, outside))
 }
 
-/// Returns the outside sharding of argument `i` for a given inside sharding.
+/// Returns the sharding of operand `i` outside the computation, given the sharding `inside` of the argument.
 pub fn outside(module: &mut Module, spec: &ManualSpec, i: usize, inside: ShardingId) -> Option<ShardingId> {
     let given = module.shardings.get(*spec.in_shardings.get(i)?);
     let outside = with_free_axes(given, module.shardings.get(inside), &spec.manual_axes);
     Some(module.shardings.intern(outside))
 }
 
-/// Whether an axis, or the axis of a sub-axis, is manual.
+/// Whether an axis is manual; for a sub-axis, whether its full axis is manual.
 pub(crate) fn is_manual(spec: &ManualSpec, axis: AxisRef) -> bool {
     spec.manual_axes.iter().any(|manual| manual.axis == axis.axis)
 }
 
-/// Returns a sharding without the axes for which `drop` holds, at any position.
+/// Returns a sharding without the axes for which `drop` returns true.
 pub(crate) fn without_axes(sharding: &TensorSharding, drop: impl Fn(AxisRef) -> bool) -> TensorSharding {
     let keep = |axes: &AxisList| -> AxisList { axes.iter().copied().filter(|&a| !drop(a)).collect() };
     TensorSharding {
@@ -46,7 +46,7 @@ pub(crate) fn without_axes(sharding: &TensorSharding, drop: impl Fn(AxisRef) -> 
     .tidied()
 }
 
-/// Returns for each dimension the manual axes of `given`, then the axes of `free`.
+/// Returns a sharding in which each dimension is sharded by its manual axes in `given`, then by its axes in `free`.
 pub(crate) fn with_free_axes(
     given: &TensorSharding,
     free: &TensorSharding,

@@ -6,7 +6,7 @@ use shardc_ir::{FuncId, Module, OpKind, ShardingId, TensorSharding, ValueId};
 
 use crate::sharding::access;
 
-/// Computes the replacement of a sharding.
+/// A function that returns the replacement of a sharding.
 pub type Change<'a> = dyn FnMut(&mut Module, &TensorSharding) -> TensorSharding + 'a;
 
 /// Replaces every sharding of a function; `change` is called once for each distinct sharding.
@@ -35,7 +35,8 @@ impl Mapper<'_, '_> {
         let sharding = module.shardings.get(id).clone();
         let new = (self.change)(module, &sharding);
         let new = module.shardings.intern(new);
-        // The key is the original handle: a result may be visited twice because of `open_siblings`, but must not be changed twice.
+        // The key is the handle of the old sharding. A result that is visited twice (because of `open_siblings`) has the new sharding the
+        // second time, which must not be replaced again.
         self.known.insert(id, new);
         new
     }
@@ -98,7 +99,7 @@ impl Mapper<'_, '_> {
             if let Some(kind) = kind {
                 module.ops[op].kind = kind;
             }
-            // Called before the results are visited, so that the shardings that it adds are also replaced.
+            // Open shardings are added before the results are visited, so that they are replaced too.
             access::open_siblings(module, op);
             for i in 0..module.ops[op].results.len() {
                 self.value(module, module.ops[op].results[i]);

@@ -1,4 +1,4 @@
-//! Signatures of calls of separately partitioned functions: the placement of arguments and results.
+//! Signatures of calls of separately partitioned functions: the shardings of arguments and results.
 
 use indexmap::IndexSet;
 use shardc_ir::{CustomCallSpec, TensorSharding};
@@ -6,11 +6,11 @@ use shardc_ir::{CustomCallSpec, TensorSharding};
 /// A function and the shardings of one of its calls. The function is partitioned once for each signature.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Signature {
-    /// The index of the function among the separately partitioned functions.
+    /// The index of the function in the list of separately partitioned functions.
     pub(crate) function: usize,
-    /// The placement of each operand.
+    /// The sharding of each operand.
     pub(crate) operands: Vec<TensorSharding>,
-    /// The placement of each result.
+    /// The sharding of each result.
     pub(crate) results: Vec<TensorSharding>,
 }
 
@@ -19,13 +19,13 @@ pub(crate) struct Signature {
 pub(crate) struct Signatures(pub(crate) IndexSet<Signature>);
 
 impl Signatures {
-    /// Returns the target of custom calls with a signature.
+    /// Adds a signature, and returns the target of the custom calls that stand for calls with this signature.
     pub(crate) fn target(&mut self, signature: Signature) -> Box<str> {
         let (number, _) = self.0.insert_full(signature);
         format!("{}{number}", CustomCallSpec::KEPT).into()
     }
 
-    /// Returns the index of a call's signature.
+    /// Returns the index of a call's signature, which its target contains.
     pub(crate) fn number(&self, spec: &CustomCallSpec) -> Option<usize> {
         spec.kept_callee()?.parse().ok().filter(|&number| number < self.0.len())
     }

@@ -24,7 +24,7 @@ fn end(sub: SubAxis) -> u32 {
     sub.pre.saturating_mul(sub.size)
 }
 
-/// Whether two axes share a part.
+/// Whether two axes or sub-axes have a common part.
 pub fn overlaps(a: AxisRef, b: AxisRef) -> bool {
     a.axis == b.axis
         && match (a.sub, b.sub) {
@@ -43,7 +43,7 @@ pub(crate) fn contains(a: AxisRef, b: AxisRef) -> bool {
         }
 }
 
-/// Whether `a` is the major part of `b`, or all of it.
+/// Whether `a` is equal to `b`, or a part of `b` that begins where `b` begins.
 pub(crate) fn is_prefix(a: AxisRef, b: AxisRef) -> bool {
     contains(b, a) && pre(a) == pre(b)
 }
@@ -63,7 +63,8 @@ fn fit(a: AxisRef, b: AxisRef) -> bool {
     }
 }
 
-/// Returns the major part of `a` that does not overlap `b`; `None` if that is empty, or if the two are incompatible.
+/// Returns the part of `a` that is major to its overlap with `b`; all of `a` if they do not overlap. `None` if that part is empty, or if
+/// the two are incompatible.
 pub(crate) fn prefix_without(a: AxisRef, b: AxisRef) -> Option<AxisRef> {
     if !fit(a, b) {
         return None;
@@ -71,12 +72,12 @@ pub(crate) fn prefix_without(a: AxisRef, b: AxisRef) -> Option<AxisRef> {
     if !overlaps(a, b) {
         return Some(a);
     }
-    // They overlap, so `b` begins inside of `a` or before it; `fit` makes the division exact. The part of `a` after `b` is not a prefix,
-    // and is dropped.
+    // The two overlap. If `a` begins before `b`, the result ends where `b` begins; `fit` makes the division exact. A part of `a` minor to
+    // `b` is dropped.
     (pre(a) < pre(b)).then(|| part(a, pre(a), pre(b) / pre(a)))
 }
 
-/// Returns the major part of `axis` that overlaps none of `others`.
+/// Returns the part of `axis` that is major to all its overlaps with `others`; `None` if that part is empty.
 pub fn prefix_without_all(axis: AxisRef, others: &[AxisRef]) -> Option<AxisRef> {
     others.iter().try_fold(axis, |axis, &other| prefix_without(axis, other))
 }
@@ -94,8 +95,8 @@ pub fn minus(mesh: &Mesh, axis: AxisRef, others: &[AxisRef]) -> Axes {
             if pre(axis) < pre(other) {
                 next.push(part(axis, pre(axis), pre(other) / pre(axis)));
             }
-            // At most two pieces remain, before and after `other`. The divisions are exact if the parts are compatible
-            // ([`fit`]), as in any verified sharding.
+            // At most two parts of `axis` remain: the one that is major to `other`, and the one that is minor to it. The divisions are
+            // exact if the parts are compatible ([`fit`]), as in any verified sharding.
             let full = mesh.full_size(axis) as u32;
             let (stop, from) = (axis.sub.map_or(full, end), other.sub.map_or(full, end));
             if from < stop {
@@ -126,18 +127,18 @@ pub fn push_merged(mesh: &Mesh, axes: &mut Axes, axis: AxisRef) {
     axes.push(axis);
 }
 
-/// The relation of two lists of axes.
+/// Whether a list of axes is a prefix of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefix {
     /// The lists are equal.
     Equal,
-    /// The first list is a prefix of the second, which is longer.
+    /// The first list is a prefix of the second, which has more axes or a larger last axis.
     Strict,
     /// The first list is not a prefix of the second.
     No,
 }
 
-/// Whether `first` is a prefix of `second`; the last axis may be a major part.
+/// Whether `first` is a prefix of `second`. The last axis of `first` may be a major part of the corresponding axis of `second`.
 pub fn prefix_of(first: &[AxisRef], second: &[AxisRef]) -> Prefix {
     let Some((&last, before)) = first.split_last() else {
         return if second.is_empty() { Prefix::Equal } else { Prefix::Strict };

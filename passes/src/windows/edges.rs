@@ -10,26 +10,27 @@ use smallvec::SmallVec;
 use super::MAX_ROUNDS;
 use super::held::{Held, Span, Window};
 
-/// A run of edges. For each `i` below `count`, device `receiver + i` needs elements from the block of device `sender + i`.
+/// A run of edges between consecutive devices: for each `i` below `count`, device `receiver + i` needs elements from the block of device
+/// `sender + i`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Edges {
     pub(super) sender: u32,
     pub(super) receiver: u32,
     pub(super) count: u32,
-    /// The index of the view.
+    /// The index of the view whose elements the edges transfer.
     pub(super) view: u32,
-    /// The number of elements of each edge.
+    /// The number of elements that each edge transfers.
     pub(super) length: i64,
     /// The offset of the elements in the first sender's block.
     pub(super) from: i64,
-    /// The increase of that offset from one sender to the next.
+    /// The increase of the offset `from` from one sender to the next.
     pub(super) step: i64,
-    /// The offset of the elements in each receiver's window.
+    /// The offset of the elements in the window of every receiver.
     pub(super) to: i64,
 }
 
 impl Edges {
-    /// Whether each device needs elements of its own block.
+    /// Whether the elements that each device needs are in its own block.
     pub(super) fn is_own(&self) -> bool {
         self.sender == self.receiver
     }
@@ -55,18 +56,19 @@ impl Edges {
         }
     }
 
-    /// Returns the edges one by one.
+    /// Returns each edge as a run of one edge.
     pub(super) fn each(self) -> impl Iterator<Item = Edges> {
         (0..self.count).map(move |i| self.part(i, 1))
     }
 
-    /// Appends `edge` if it continues the run. Returns whether it does.
+    /// Appends `edge` to the run if it continues the run. Returns whether it was appended.
     pub(super) fn takes(&mut self, edge: &Edges) -> bool {
         let is_next = self.sender + self.count == edge.sender
             && self.receiver + self.count == edge.receiver
             && (self.view, self.length, self.to) == (edge.view, edge.length, edge.to);
         let step = edge.from - self.last_from();
-        // Devices slice a replicated dimension at increasing offsets. In other cases, a step would join unrelated edges.
+        // A run gets a step other than 0 only if devices slice a replicated dimension, at increasing offsets in their own blocks.
+        // Otherwise, the step would join unrelated edges.
         let may_begin = self.count == 1 && self.is_own();
         if !is_next || step != self.step && !may_begin {
             return false;
@@ -77,12 +79,12 @@ impl Edges {
     }
 }
 
-/// Returns the edges of a view in runs, ordered by first receiver. Returns `None` if a device needs more blocks than the maximum number
-/// of rounds, since it receives one slab per round. The time is `O(k log k)` for `k` devices, and `O(k)` if window offsets increase like
-/// block offsets.
+/// Returns the edges of a view in runs, ordered by first receiver. Returns `None` if a device needs elements from more blocks than the
+/// maximum number of rounds, since it receives one slab per round. The time is `O(k log k)` for `k` devices, and `O(k)` if window offsets
+/// increase like block offsets.
 pub(super) fn edges(view: usize, held: &Held, window: &Window) -> Option<Vec<Edges>> {
     let mut all: Vec<Edges> = Vec::new();
-    // The indices of runs whose last receiver is the preceding device.
+    // The indices of the runs that have an edge to the preceding receiver, so that the next edge may continue them.
     let mut open: SmallVec<[usize; 4]> = SmallVec::new();
     let mut first = 0;
     for (receiver, need) in window.needs.iter().enumerate() {
@@ -128,9 +130,8 @@ pub(super) fn edges(view: usize, held: &Held, window: &Window) -> Option<Vec<Edg
     Some(all)
 }
 
-/// Returns the first device whose span ends after the start of `need`. This is usually `known`, the first sender of
-/// the preceding receiver, or the next device. The ends of spans never decrease; spans may be empty if there are
-/// fewer elements than devices.
+/// Returns the first device that holds elements at or after the start of `need`. This is usually `known` (the first sender of the preceding
+/// receiver) or the next device. The ends of spans never decrease; spans may be empty if there are fewer elements than devices.
 fn first_sender(spans: &[Span], need: &Span, known: usize) -> usize {
     let is_first = |&at: &usize| {
         let is_behind = |at: usize| spans.get(at).is_none_or(|span| span.end > need.start);
@@ -140,14 +141,14 @@ fn first_sender(spans: &[Span], need: &Span, known: usize) -> usize {
     near.unwrap_or_else(|| spans.partition_point(|span| span.end <= need.start))
 }
 
-/// Calls `each` with the edges of one view, by receiver and then sender. `runs` are ordered by first receiver. Stops
-/// with `None` if a call returns `None`.
+/// Calls `each` for each edge of one view, ordered by receiver, then by sender. `runs` are ordered by first receiver. Stops and returns
+/// `None` if a call returns `None`.
 pub(super) fn in_order<'a>(
     runs: impl Iterator<Item = &'a Edges>,
     mut each: impl FnMut(&Edges) -> Option<()>,
 ) -> Option<()> {
     let mut runs = runs.peekable();
-    // The remaining parts of the runs that have an edge to the next receiver, by sender. All advance together.
+    // The rest of each run that has an edge to the next receiver, ordered by sender. For each receiver, all of them advance by one edge.
     let mut active: SmallVec<[Edges; 4]> = SmallVec::new();
     while let Some(receiver) = active.first().or(runs.peek().copied()).map(|run| run.receiver) {
         let known = active.len();
@@ -200,7 +201,7 @@ mod tests {
         assert!(seen.windows(2).all(|pair| pair[0] < pair[1]), "{seen:?}");
     }
 
-    /// Compares the runs with the overlaps of all pairs of devices.
+    /// Compares the runs with edges computed directly for every pair of devices.
     #[test]
     fn runs_list_what_any_two_devices_share() {
         let listed = |held: &Held, window: &Window| {

@@ -19,40 +19,41 @@ use super::piece::Piece;
 use super::rounds::{Round, Slab, rounds};
 use crate::cost;
 
-/// An exchange: its rounds, and the positions to be filled because they have no element.
+/// An exchange: its rounds, and the range of existing elements, outside of which windows are filled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Exchange {
-    /// The size of the window.
+    /// The number of elements in each device's window.
     pub(crate) size: i64,
-    /// The rounds, one piece each. If the exchange is [joined](Exchange::is_joined), they are sorted by the position of their slab in
-    /// the window.
+    /// The rounds: each piece is one round. If the exchange is [joined](Exchange::is_joined), they are sorted by the position of their slab
+    /// in the window.
     pub(crate) pieces: Vec<Piece>,
-    /// Whether all slabs are disjoint, and have the same offset in all blocks and the same offset in all windows.
+    /// Whether the window is a concatenation of slabs: the slabs are disjoint, and each has the same offset in all blocks and the same
+    /// offset in all windows.
     pub(crate) is_joined: bool,
-    /// Whether some device needs elements before the first one.
+    /// Whether the window of some device begins before the first existing element.
     pub(crate) fills_before: bool,
-    /// Whether some device needs elements after the last one.
+    /// Whether the window of some device ends after the last existing element.
     pub(crate) fills_after: bool,
-    /// The range of existing elements.
+    /// The range of global indices that have an element.
     pub(crate) extent: Span,
-    /// The index of the window's first element on each device.
+    /// For each device, the global index of the first element of its window.
     pub(crate) origins: Vec<i64>,
 }
 
-/// The price of an exchange.
+/// The price of an exchange: bytes and cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ExchangePrice {
     /// The bytes sent per device.
     pub(crate) sent: f64,
-    /// The cost, in bytes sent per device.
+    /// The total cost of the exchange, in units of one byte sent per device.
     pub(crate) cost: f64,
 }
 
 /// The rounds of an exchange.
 struct Rounds {
-    /// Edges from a device to itself, one round per view.
+    /// The edges from a device to itself, as one round for each view that has any.
     own: Vec<Round>,
-    /// Edges between devices.
+    /// The edges between different devices, by round.
     sent: Vec<Round>,
 }
 
@@ -73,8 +74,8 @@ impl Rounds {
 }
 
 impl Exchange {
-    /// Returns the price of [`Exchange::new`] without building its per-device tables. Returns `None` if there is no
-    /// such exchange.
+    /// Returns the price of the exchange that [`Exchange::new`] would return, without building its per-device tables. Returns `None` if
+    /// there is no such exchange.
     pub(crate) fn price(views: &[Held], window: &Window, row_bytes: f64) -> Option<ExchangePrice> {
         let Rounds { own, sent } = Rounds::new(views, window, row_bytes)?;
         let mut price = ExchangePrice::default();
@@ -88,8 +89,8 @@ impl Exchange {
         Some(price)
     }
 
-    /// Plans the exchange that produces `window` from views with contiguous spans. `row_bytes` is the local size of
-    /// one index. Returns `None` if a device would need more than [`MAX_ROUNDS`](super::MAX_ROUNDS) rounds.
+    /// Plans the exchange that produces `window` from views with contiguous spans. `row_bytes` is the number of bytes that a device holds
+    /// for one index along the dimension. Returns `None` if a device would need more than [`MAX_ROUNDS`](super::MAX_ROUNDS) rounds.
     pub(crate) fn new(views: &[Held], window: Window, row_bytes: f64) -> Option<Exchange> {
         let Rounds { own, sent } = Rounds::new(views, &window, row_bytes)?;
         let devices = window.origins.len();
@@ -102,7 +103,8 @@ impl Exchange {
             pieces.sort_by_key(Piece::place);
         }
         let spans = || views.iter().flat_map(|h| &h.spans).filter(|s| !s.is_empty());
-        // The views of a `concatenate` are contiguous, so some device holds each element between the two ends.
+        // The views of the operands of a `concatenate` are contiguous, so some device holds each element between the first start and the
+        // last end.
         let extent = spans().map(|s| s.start).min().unwrap_or(0)..spans().map(|s| s.end).max().unwrap_or(0);
         let needs = || window.needs.iter().filter(|n| !n.is_empty());
         Some(Exchange {
@@ -117,7 +119,7 @@ impl Exchange {
     }
 }
 
-/// Whether the slabs are disjoint in every window, at offsets that are equal on all devices, so that the window is a concatenation.
+/// Whether the slabs are disjoint in every window, each at an offset that is equal on all devices, so that the window is a concatenation.
 fn is_joined(pieces: &[Piece], size: i64) -> bool {
     let mut spans = Vec::with_capacity(pieces.len());
     for piece in pieces {
@@ -143,7 +145,8 @@ mod tests {
         BTreeSet::from([index])
     }
 
-    /// The resulting windows of the devices. Each element is the set of its indices, one per view.
+    /// Carries out an exchange, and returns the resulting window of each device. Each element is represented by the set of its indices, one
+    /// per view that contains it.
     fn carried_out(exchange: &Exchange, sources: &[Held]) -> Vec<Vec<BTreeSet<i64>>> {
         let k = exchange.origins.len();
         // If a tensor has two views, an element belongs to the view that holds it.
@@ -236,7 +239,7 @@ mod tests {
         Some(exchange)
     }
 
-    /// Windows that begin at `start + i * step`.
+    /// Returns windows of `size` elements; the window of device `i` begins at `start + i * step`.
     fn moving(k: i64, start: i64, step: i64, size: i64) -> Window {
         let origins: Vec<i64> = (0..k).map(|i| start + i * step).collect();
         let needs = origins.iter().map(|&o| o..o + size).collect();
@@ -278,7 +281,7 @@ mod tests {
         assert_eq!(Exchange::new(&[Held::blocks(0, 64, 64, 0)], everything, 4.0), None);
     }
 
-    /// Pseudorandom numbers.
+    /// A generator of pseudorandom numbers.
     struct Numbers(u64);
 
     impl Numbers {
@@ -300,7 +303,7 @@ mod tests {
                     let source = source as usize;
                     let size = numbers.below(20);
                     let held = match numbers.below(3) {
-                        // Blocks with arbitrary numbers of elements.
+                        // The devices hold blocks of arbitrary sizes.
                         0 => {
                             let mut ends: Vec<i64> = (0..k - 1).map(|_| numbers.below(size + 1)).collect();
                             ends.push(size);
@@ -344,7 +347,7 @@ mod tests {
         assert!(done > 15_000, "{done}");
     }
 
-    /// Returns the ranges of a concatenation that each device holds, and the window from which each device takes its block of the result.
+    /// Returns the elements of a concatenation that each device holds, and the window that each device needs for its block of the result.
     fn spliced(sizes: &[(i64, bool)], pieces: &[(usize, Span)], k: i64) -> (Vec<Held>, Window) {
         let mut end = 0;
         let mut views = Vec::new();
@@ -378,7 +381,7 @@ mod tests {
             for by in 1..k * block {
                 let exchange = roll(k * block, k, by);
                 let (blocks, rest) = (by / block, by % block);
-                // The rest of the device's own block is not sent.
+                // A device keeps part of its own block, which is not sent.
                 let wanted: Vec<i64> = [(blocks, block - rest), ((blocks + 1) % k, rest)]
                     .into_iter()
                     .filter(|&(distance, width)| distance != 0 && width != 0)

@@ -1,27 +1,28 @@
-//! Views of a dimension as stored on devices, and the windows that devices need of it.
+//! The elements of a dimension that each device holds (views), and those that each device needs (windows).
 
 use std::ops::Range;
 
 /// A half-open range of global indices along one dimension.
 pub(crate) type Span = Range<i64>;
 
-/// A view of a dimension of one tensor, as stored on the devices.
+/// A view of a dimension: the elements that each device holds, with their indices in the index space of the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
-    /// The index of the tensor among those of the exchange.
+    /// The index of the tensor in the list of tensors of the exchange.
     pub(crate) source: usize,
-    /// Size of each device's block.
+    /// The size of each device's block, padding included.
     pub(crate) block: i64,
-    /// The index of each block's first element in this view.
+    /// For each device, the index (in this view) of the first element of its block.
     pub(crate) origins: Vec<i64>,
-    /// The valid elements of the blocks. Starts and ends never decrease with the device index, unless the view is replicated.
+    /// For each device, the indices of the elements of its block that are not padding. Starts and ends never decrease with the device
+    /// index, unless the view is replicated.
     pub(crate) spans: Vec<Span>,
     /// Whether the dimension is replicated.
     pub(crate) is_whole: bool,
 }
 
 impl Held {
-    /// A dimension of tensor `source` with size `size`, sharded `k` ways. Its first element has index `first`.
+    /// A view of a dimension of tensor `source` that has size `size` and is sharded `k` ways. Its first element has index `first`.
     pub(crate) fn blocks(source: usize, size: i64, k: i64, first: i64) -> Held {
         let block = ceil_div(size, k);
         let at = |i: i64| first + (i * block).min(size);
@@ -34,7 +35,7 @@ impl Held {
         }
     }
 
-    /// A dimension of tensor `source` with size `size`, replicated on `k` devices. Its first element has index `first`.
+    /// A view of a dimension of tensor `source` that has size `size` and is replicated on `k` devices. Its first element has index `first`.
     pub(crate) fn whole(source: usize, size: i64, k: i64, first: i64) -> Held {
         let all = |of: i64| (0..k).map(move |_| of);
         Held {
@@ -55,18 +56,19 @@ impl Held {
     }
 }
 
-/// The window of a dimension that each device needs, in elements along it.
+/// The window of a dimension that each device needs. All windows have the same size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Window {
-    /// Size of the window.
+    /// The number of elements in each device's window.
     pub(crate) size: i64,
-    /// The index of the window's first element on each device.
+    /// For each device, the index of the first element of its window.
     pub(crate) origins: Vec<i64>,
-    /// The indices within the window that each device needs. Other elements are arbitrary.
+    /// For each device, the range of indices that it needs, which is within its window. The other elements of the window may have any
+    /// value.
     pub(crate) needs: Vec<Span>,
 }
 
-/// The quotient, rounded up.
+/// The quotient `a / b`, rounded up.
 pub(super) fn ceil_div(a: i64, b: i64) -> i64 {
     -(-a).div_euclid(b)
 }

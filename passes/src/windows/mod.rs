@@ -23,7 +23,7 @@ pub(crate) use transfer::{
     Along, Fill, Spread, Thin, Transfer, held_of_slice, is_windowed, scattered_from, takes_whole, transfers,
 };
 
-/// A number for each device along a dimension; `None` if the number is irrelevant.
+/// A number for each device along a dimension; `None` for a device whose number is irrelevant.
 pub(crate) type PerDevice = Vec<Option<i64>>;
 
 /// The maximum number of rounds. All-gathering the dimension is better than more rounds.

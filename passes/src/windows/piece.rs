@@ -1,4 +1,4 @@
-//! The slabs of one round.
+//! One round of an exchange: the slabs that devices send and receive.
 
 use smallvec::SmallVec;
 
@@ -7,31 +7,31 @@ use super::edges::Edges;
 use super::held::{Held, Span};
 use super::rounds::{Round, Slab};
 
-/// One round: the slab that each sender cuts from its block and each receiver inserts into its window. Stored as runs
-/// of devices, and listed per device on demand.
+/// One round of an exchange: each sender cuts a slab from its block, and each receiver inserts it into its window. Stored as runs of
+/// devices, and listed per device on demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// The size of the slabs.
+    /// The number of elements of each slab along the dimension.
     pub(crate) width: i64,
-    /// The slabs, one entry for each tensor from which they are cut. Each sender cuts from one tensor.
+    /// The tensors from which slabs are cut. Each sender cuts its slab from one of them.
     pub(crate) cuts: SmallVec<[Cut; 1]>,
-    /// Whether slabs are sent. Otherwise each device cuts from its own block.
+    /// Whether slabs are sent to other devices. If false, each device cuts its slab from its own block.
     pub(crate) is_sent: bool,
     devices: usize,
     /// The offset of the slabs in their blocks, if it is the same in all blocks.
     first: Option<i64>,
-    /// The runs of edges, each with the index of its cut.
+    /// The runs of edges, each with the index in `cuts` of the tensor from which its slabs are cut.
     edges: Vec<(Edges, usize)>,
 }
 
 /// The slabs that are cut from one tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// The index of the tensor among those of the exchange.
+    /// The index of the tensor in the list of tensors of the exchange.
     pub(crate) source: usize,
-    /// The size of the cut. If the tensor's block is smaller than the slab, the rest of the slab is undefined.
+    /// The number of elements that are cut. If the tensor's block is smaller than a slab, the rest of the slab is undefined.
     pub(crate) width: i64,
-    /// The last offset in a block at which a slab may begin.
+    /// The last offset in a block at which a cut of `width` elements may begin.
     last: i64,
 }
 
@@ -48,7 +48,7 @@ struct Sent {
 }
 
 impl Piece {
-    /// Creates the round with these edges. Each of the `devices` sends and receives at most one of them.
+    /// Creates the round that consists of these edges. Each of the `devices` devices sends at most one slab and receives at most one slab.
     pub(super) fn new(views: &[Held], round: Round, devices: usize, is_sent: bool) -> Piece {
         let slab = Slab::of(views, &round);
         let width = slab.width();
@@ -84,7 +84,7 @@ impl Piece {
         })
     }
 
-    /// Pairs of sender and receiver; none if each device cuts from its own block.
+    /// Returns the pairs of sender and receiver; none if each device cuts from its own block.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
         self.each().filter(|_| self.is_sent).map(|sent| (sent.sender, sent.receiver))
     }
@@ -98,7 +98,8 @@ impl Piece {
         self.edges.iter().map(|(run, _)| run.count as usize).sum()
     }
 
-    /// The offset of each sender's slab in its block, for this cut; `None` for devices that do not send from the cut's tensor.
+    /// For each device, the offset of its slab in its block of the tensor with index `cut`; `None` for devices that do not send from this
+    /// tensor.
     pub(crate) fn from(&self, cut: usize) -> PerDevice {
         let mut from = vec![None; self.devices];
         for sent in self.each().filter(|sent| sent.cut == cut) {
@@ -107,7 +108,7 @@ impl Piece {
         from
     }
 
-    /// Returns 1 for devices that send from this cut, and 0 for devices that send from another cut.
+    /// For each device that sends, 1 if it sends from the tensor with index `cut`, and 0 if it sends from another tensor.
     pub(crate) fn sends(&self, cut: usize) -> PerDevice {
         let mut sends = vec![None; self.devices];
         for sent in self.each() {
@@ -116,7 +117,7 @@ impl Piece {
         sends
     }
 
-    /// The offset of each receiver's slab in its window. The slab may extend beyond the window on both sides.
+    /// For each device that receives, the offset of its slab in its window. The slab may extend beyond the window on both sides.
     pub(crate) fn to(&self) -> PerDevice {
         let mut to = vec![None; self.devices];
         for sent in self.each() {
@@ -125,7 +126,7 @@ impl Piece {
         to
     }
 
-    /// The range of its window that each receiver takes from the slab; empty for other devices.
+    /// For each device, the range of its window that it takes from the slab; empty for devices that do not receive.
     pub(crate) fn takes(&self) -> Vec<Span> {
         let mut takes = vec![0..0; self.devices];
         for sent in self.each() {
@@ -140,8 +141,8 @@ impl Piece {
             && self.each().all(|sent| sent.takes == (sent.to..sent.to + self.width))
     }
 
-    /// Returns the offset of the slabs in their windows, if it is the same in all windows, and if the offset in blocks is also the same
-    /// for each tensor.
+    /// Returns the offset of the slabs in the windows, if it is the same in all windows, and if all slabs of one tensor also have the same
+    /// offset in their blocks. Otherwise `None`.
     pub(crate) fn place(&self) -> Option<i64> {
         let mut firsts: SmallVec<[Option<i64>; 1]> = SmallVec::from_elem(None, self.cuts.len());
         let mut place = None;

@@ -1,10 +1,10 @@
-//! Assigns the edges of an exchange (its transfers between devices) to rounds: the edges of a round share a
-//! collective-permute.
+//! Assigns the edges of an exchange (its transfers between devices) to rounds: the edges of a round share a collective-permute.
 //!
-//! This is an edge coloring of the bipartite graph of senders and receivers. By König's theorem, the maximum degree is the number of
-//! colors needed. But the cost of a round depends on its widest edge, so the minimum number of rounds is not the goal.
+//! This is an edge coloring of the bipartite graph of senders and receivers; the colors are the rounds. By König's theorem, as many colors
+//! are needed as the maximum degree. But the cost of a round depends on its widest edge, so the minimum number of rounds is not the goal.
 //!
-//! The cost of candidates is computed before their rounds are built. The search stops at a candidate that reaches the lower bound.
+//! The cost of a candidate assignment is computed before its rounds are built. The search stops at a candidate that reaches the lower
+//! bound.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -19,14 +19,14 @@ use crate::cost;
 /// A set of edges in which no device sends or receives twice.
 pub(super) type Round = Vec<Edges>;
 
-/// The slab that carries the edges of a round.
+/// The common slab of a round: each sender cuts a slab of this size, which contains the elements of its edge.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slab {
     longest: i64,
-    /// The difference between an element's offsets in the window and in the block, if it is the same for all edges.
+    /// The offset of an element in the window minus its offset in the block, if that is the same for all edges (`is_one_shift`).
     shift: Option<i64>,
     is_one_shift: bool,
-    /// The range of block offsets that the edges cover.
+    /// The start of the range of block offsets that the edges cover.
     first: i64,
     end: i64,
     pub(super) least_block: i64,
@@ -65,9 +65,9 @@ impl Slab {
         self.least_block = self.least_block.min(views[run.view as usize].block);
     }
 
-    /// Returns the common offset of slabs in all blocks, and the common shift to their offset in windows. Some
-    /// devices then send more than is needed. In exchange, slices and a concatenation with constant offsets replace
-    /// dynamic slices with tables of offsets and a mask.
+    /// If the slabs can have the same offset in all blocks and the same offset in all windows, returns the offset in blocks, and its
+    /// difference to the offset in windows. Some devices then send more than is needed. In exchange, slices and a concatenation with
+    /// constant offsets replace dynamic slices with tables of offsets and a mask.
     pub(super) fn one_place(&self) -> Option<(i64, i64)> {
         let shift = self.shift.filter(|_| self.is_one_shift && self.end <= self.least_block)?;
         Some((self.first, shift))
@@ -112,12 +112,12 @@ struct Pricing<'a> {
 }
 
 impl Pricing<'_> {
-    /// Returns the cheapest candidate, the first one in a tie. `edges` are those of each view. The candidates are:
+    /// Returns the cheapest candidate; among equals, the first one. `edges` has a list for each view. The candidates are:
     ///
     /// * `known`;
-    /// * one round per distance, modulo the number of devices if views may wrap around; its slabs have one offset if
-    ///   windows move as blocks do;
-    /// * first fit, in two orders.
+    /// * one round per distance between sender and receiver, modulo the number of devices if views may wrap around; its slabs have one
+    ///   offset if windows move as blocks do;
+    /// * first fit, with the edges in two orders.
     fn cheapest(&self, edges: &[&[Edges]], may_wrap: bool, known: Option<Way>) -> Option<Way> {
         let least = self.least(edges);
         let mut best = known;
@@ -134,7 +134,7 @@ impl Pricing<'_> {
         let mut order: Vec<&Edges> = edges.iter().copied().flatten().collect();
         for is_longest_first in [false, true] {
             if is_longest_first {
-                // Wide edges are grouped, so that rounds of narrow edges stay narrow.
+                // Wide edges come first, so that they share rounds, and rounds of narrow edges stay narrow.
                 order.sort_by_key(|run| Reverse(run.length));
             }
             let is_known = is_longest_first && edges.len() == 1 && is_one_length(&order);
@@ -192,8 +192,8 @@ impl Pricing<'_> {
         cost::permute(length as f64 * self.row_bytes) + (rounds - 1).max(0) as f64 * cost::START
     }
 
-    /// Assigns the edges of each distance to one round. In one view, a distance is a bijection of senders and
-    /// receivers. If several views have edges between the same devices, each of these edges gets its own round.
+    /// Assigns all edges with the same distance between sender and receiver to one round, which is valid in one view: each sender has one
+    /// receiver at a distance. If several views have edges between the same devices, each of these edges gets its own round.
     fn by_distance(&self, edges: &[&[Edges]], may_wrap: bool) -> Option<Vec<Round>> {
         let mut rounds = BTreeMap::<(i64, u32), Round>::new();
         let mut met = FxHashMap::<i64, Met>::default();
@@ -248,12 +248,13 @@ fn is_one_length(edges: &[&Edges]) -> bool {
     edges.windows(2).all(|pair| pair[0].length == pair[1].length)
 }
 
-/// The number of edges at one distance so far, by sender: maps the first sender of a range to the end of the range and this number.
+/// For the edges at one distance, the number of edges so far of each sender. The map contains ranges of senders: from the first sender of a
+/// range to the end of the range and this number.
 #[derive(Default)]
 struct Met(BTreeMap<u32, (u32, u32)>);
 
 impl Met {
-    /// Adds edges. Returns them in parts, each with the number of earlier edges.
+    /// Adds a run of edges. Returns it in parts, each with the number of earlier edges of its senders.
     fn meet(&mut self, run: &Edges) -> Vec<(u32, Edges)> {
         let (start, end) = (run.sender, run.sender + run.count);
         self.split(start);
@@ -278,7 +279,7 @@ impl Met {
         met
     }
 
-    /// Splits the range that contains this sender.
+    /// Splits the range that contains sender `at` into two ranges, so that one begins at `at`.
     fn split(&mut self, at: u32) {
         if let Some((_, &mut (ref mut end, times))) = self.0.range_mut(..at).next_back()
             && *end > at

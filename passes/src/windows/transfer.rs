@@ -9,62 +9,62 @@ use smallvec::{SmallVec, smallvec};
 use super::PerDevice;
 use super::held::{Held, Span, Window, ceil_div};
 
-/// The value at window positions without an element.
+/// The value at positions of a window that correspond to no element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
-    /// Undefined, because no operation reads it.
+    /// An undefined value; no operation reads it.
     Nothing,
-    /// Zero.
+    /// The value zero.
     Zero,
-    /// This scalar operand.
+    /// The scalar operand with this index.
     Operand(usize),
 }
 
-/// A strided slice of each block: only every `stride`th element is used.
+/// The compaction of each block before an exchange, to every `stride`th element: the others are not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Thin {
-    /// The distance between used elements.
+    /// The distance in a block between elements that are used.
     pub(crate) stride: i64,
     /// The size of a compacted block.
     pub(crate) size: i64,
-    /// The offset of the first used element in each device's block.
+    /// For each device, the offset in its block of the first element that is used.
     pub(crate) first: PerDevice,
 }
 
-/// A window with fill values between its elements, for interior padding and dilation.
+/// The expansion of each window after an exchange: fill values are inserted between its elements, for interior padding and dilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Spread {
-    /// The distance between elements.
+    /// The distance between original elements in the expanded window.
     pub(crate) step: i64,
-    /// The size of the spread window.
+    /// The size of the expanded window.
     pub(crate) size: i64,
-    /// The offset of the first original element in each device's expanded window.
+    /// For each device, the offset of the first original element in its expanded window.
     pub(crate) first: PerDevice,
 }
 
 /// The exchange along one dimension of an operand, or of several consecutive operands of a `concatenate`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Transfer {
-    /// The operands.
+    /// The indices of the operands.
     pub(crate) operands: SmallVec<[usize; 2]>,
-    /// The dimension.
+    /// The dimension of the operands along which elements are exchanged.
     pub(crate) dim: usize,
     /// The elements of each block to keep before the exchange.
     pub(crate) thin: Option<Thin>,
-    /// The elements of the blocks after compaction: one or more views per operand.
+    /// The elements that each device holds, after compaction: one or more views per operand.
     pub(crate) held: SmallVec<[Held; 2]>,
     /// The elements that each device needs.
     pub(crate) window: Window,
     /// The fill to insert between the elements of each window after the exchange.
     pub(crate) spread: Option<Spread>,
-    /// The value of positions without an element.
+    /// The value at positions of the window that correspond to no element.
     pub(crate) fill: Fill,
 }
 
 /// The dimension that is sharded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Along {
-    /// This dimension of the result, and the corresponding dimensions of the operands.
+    /// This dimension of the result, and the corresponding dimension of each operand.
     Result(usize),
     /// This spatial dimension of a convolution's kernel and input. Each result is then a partial sum.
     Kernel(usize),
@@ -122,7 +122,7 @@ pub(crate) fn transfers(
     }
 }
 
-/// Shards result dimension `dim`: each device needs the window of each operand from which its block is computed.
+/// Shards result dimension `dim`: determines the window of each operand from which a device computes its block of the result.
 fn along_result(
     kind: &OpKind,
     operands: &[&[i64]],
@@ -142,7 +142,7 @@ fn along_result(
             let (start, stride) = (spec.start[dim], spec.stride[dim]);
             let held = Held::blocks(0, *input.get(dim)?, k, 0);
             let window = blocks.windows(1, 0, 1);
-            // After compaction, only the used elements exist and are sent.
+            // After compaction, only the elements that are used exist, so only these are sent.
             let mut transfer = Transfer::plain(0, dim, held, window, Fill::Nothing);
             transfer.thin_out(start, stride, made);
             Some(smallvec![transfer])
@@ -151,7 +151,7 @@ fn along_result(
             let held = Held::blocks(0, *input.get(dim)?, k, 0);
             let window = blocks.windows(1, spec.low[dim], 1);
             let mut transfer = Transfer::plain(0, dim, held, window, Fill::Operand(1));
-            // The amount of padding is arbitrary, possibly `i64::MAX`.
+            // The amount of padding is arbitrary, so the addition may overflow.
             transfer.spread_out(spec.interior[dim].checked_add(1)?);
             Some(smallvec![transfer])
         }
@@ -160,14 +160,14 @@ fn along_result(
             let pieces = operands.iter().enumerate().map(|(i, shape)| Some((i, 0..*shape.get(dim)?)));
             Some(smallvec![Transfer::joined(operands, pieces, is_whole, dim, k, blocks.windows(1, 0, 1))?])
         }
-        // An operand with several ranges has several views.
+        // An operand from which several ranges are taken has several views.
         OpKind::Splice(spec) => {
             let pieces = spec.pieces.iter().map(|p| Some((p.operand as usize, p.start..p.limit)));
             Some(smallvec![Transfer::joined(operands, pieces, is_whole, dim, k, blocks.windows(1, 0, 1))?])
         }
         OpKind::Reverse { .. } => {
-            // Blocks are counted from the front, so the mirror image of a padded sharding is not aligned with blocks. Each
-            // device reverses its window after the exchange.
+            // Blocks are counted from the front. So if the last block has padding, the mirror image of a block is not aligned with the
+            // blocks, and devices exchange elements. Each device reverses its window after the exchange.
             let origins: Vec<i64> = (0..k).map(|i| made - (i + 1) * blocks.block).collect();
             let needs = origins.iter().map(|&o| o.max(0)..(o + blocks.block).max(0)).collect();
             let window = Window { size: blocks.block, origins, needs };
@@ -252,8 +252,8 @@ fn along_kernel(
     Some(smallvec![transfer])
 }
 
-/// Returns the offset of each device's result block in the local result of a `select_and_scatter` with windows
-/// along `dim`. A device processes all windows that overlap its block, and these extend beyond the block.
+/// Returns for each device the offset of its result block in the local result of a `select_and_scatter` with windows along `dim`. The local
+/// result is larger than the block: a device processes all windows that overlap its block, and these extend beyond it.
 pub(crate) fn scattered_from(kind: &OpKind, operand: &[i64], dim: usize, k: i64) -> Option<PerDevice> {
     let OpKind::SelectAndScatter(spec) = kind else { return None };
     let scatter = Scatter::new(spec, operand, dim, k)?;
@@ -267,17 +267,17 @@ pub(crate) fn scattered_from(kind: &OpKind, operand: &[i64], dim: usize, k: i64)
     )
 }
 
-/// A `select_and_scatter` along one dimension without padding. A device processes the windows that touch its block.
+/// A `select_and_scatter` without padding, along one dimension. Each device processes the windows that overlap its block.
 struct Scatter {
     size: i64,
     block: i64,
     window: i64,
     stride: i64,
-    /// The index of the first window of each device. Windows with negative indices do not exist.
+    /// For each device, the index of the first window that it processes. Windows with negative indices do not exist in the program.
     first: Vec<i64>,
-    /// The number of windows per device.
+    /// The number of windows that each device processes.
     count: i64,
-    /// The number of elements per device.
+    /// The number of elements that these windows cover, at least up to the end of the block.
     reach: i64,
 }
 
@@ -291,10 +291,10 @@ impl Scatter {
             return None;
         }
         let block = ceil_div(size, k);
-        // If there are gaps between windows, the block may start in one.
+        // The second bound matters if windows do not overlap: the block may then start in the gap between two windows.
         let first_of = |begin: i64| ceil_div(begin - (window - 1), stride).min(begin.div_euclid(stride));
         let first: Vec<i64> = (0..k).map(|i| first_of(i * block)).collect();
-        // All devices run the same program, so all windows have the size of the largest one.
+        // All devices run the same program, so the largest extent of any device is used for all.
         let reach = first.iter().zip(1..).map(|(&first, i)| {
             let end = i * block;
             let last = (end - 1).div_euclid(stride);
@@ -305,7 +305,7 @@ impl Scatter {
         Some(Scatter { size, block, window, stride, first, count, reach })
     }
 
-    /// One past the last window that touches a device's block; `None` if the block is empty.
+    /// One past the index of the last window that overlaps the block of device `i`; `None` if the block is empty.
     fn end(&self, i: i64) -> Option<i64> {
         let end = ((i + 1) * self.block).min(self.size);
         (end > i * self.block).then(|| (end - 1).div_euclid(self.stride) + 1)
@@ -325,7 +325,8 @@ impl Scatter {
         Window { size: self.reach, needs: needs.collect(), origins }
     }
 
-    /// Returns the window of the source: one element per window, zero for windows that do not exist.
+    /// Returns the window of the source operand: it has one element for each window that a device processes, and zero for windows that do
+    /// not exist.
     fn source(&self) -> Window {
         let needs =
             self.first.iter().zip(0..).map(|(&first, i)| first..self.end(i).unwrap_or(first).max(first));
@@ -333,7 +334,7 @@ impl Scatter {
     }
 }
 
-/// Returns the number of elements that a dilated window spans. Returns `None` if it is empty.
+/// Returns the number of elements from the first to the last element of a dilated window. Returns `None` if the window is empty.
 fn reach(size: i64, dilation: i64) -> Option<i64> {
     (size > 0 && dilation > 0).then(|| (size - 1) * dilation + 1)
 }
@@ -346,11 +347,11 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// Returns the window of each block, if element `r` of the result needs `reach` elements from `r * stride - low`.
+    /// Returns the window that each block needs, if element `r` of the result needs the `reach` elements that begin at `r * stride - low`.
     fn windows(&self, stride: i64, low: i64, reach: i64) -> Window {
         let origins: Vec<i64> = (0..self.k).map(|i| i * self.block * stride - low).collect();
         let needs = (0..self.k).zip(&origins).map(|(i, &origin)| {
-            // The last blocks may be short or empty, and must not cause elements to be sent.
+            // The last blocks may be short or empty; they must not cause elements to be sent that no result needs.
             let results = (self.size - i * self.block).clamp(0, self.block);
             if results == 0 { origin..origin } else { origin..origin + (results - 1) * stride + reach }
         });
@@ -358,7 +359,8 @@ impl Blocks {
     }
 }
 
-/// Returns which of the elements `start + r * stride`, for `r` below `count`, each block holds, and where.
+/// Returns which of the elements `start + r * stride` (`r` from 0 to `count - 1`) each block holds: the compaction of the blocks, and the
+/// range of `r` for each device.
 fn thinned(held: &Held, start: i64, stride: i64, count: i64) -> (Thin, Vec<Span>) {
     let rank = |index: i64| ceil_div(index - start, stride).clamp(0, count);
     let spans: Vec<Span> = held.spans.iter().map(|s| rank(s.start)..rank(s.end)).collect();
@@ -371,8 +373,8 @@ fn thinned(held: &Held, start: i64, stride: i64, count: i64) -> (Thin, Vec<Span>
     (Thin { stride, size, first }, spans)
 }
 
-/// For a slice along `dim` of an operand whose dimension of size `size` has `k` shards: returns which elements of the slice each device
-/// holds, and their offsets in its block.
+/// For a slice along `dim` of an operand that has `size` elements in `k` shards along it: returns the compaction of each device's block to
+/// the elements of the slice, and the range of elements of the slice that each device holds.
 pub(crate) fn held_of_slice(spec: &SliceSpec, size: i64, dim: usize, k: i64) -> (Thin, Vec<Span>) {
     let (start, limit, stride) = (spec.start[dim], spec.limit[dim], spec.stride[dim]);
     thinned(&Held::blocks(0, size, k, 0), start, stride, ceil_div(limit - start, stride).max(0))
@@ -384,8 +386,8 @@ impl Transfer {
         Transfer { operands, dim, thin: None, held, window, spread: None, fill }
     }
 
-    /// Returns the window of consecutive pieces, each a range of one operand along `dim`. Returns `None` if an
-    /// operand does not exist.
+    /// Returns the transfer for a concatenation of pieces, each a range of one operand along `dim`. Returns `None` if an operand does not
+    /// exist.
     fn joined(
         operands: &[&[i64]],
         pieces: impl Iterator<Item = Option<(usize, Span)>>,
@@ -408,8 +410,8 @@ impl Transfer {
         Some(Transfer { operands, dim, thin: None, held, window, spread: None, fill: Fill::Nothing })
     }
 
-    /// Restricts the blocks to the elements `start + r * stride`, for `r` below `count`, to which the window then
-    /// refers.
+    /// Compacts the blocks to the elements `start + r * stride` (`r` from 0 to `count - 1`). The indices in the window are then values of
+    /// `r`.
     fn thin_out(&mut self, start: i64, stride: i64, count: i64) {
         let [held] = self.held.as_mut_slice() else { return };
         if stride == 1 {
@@ -428,8 +430,7 @@ impl Transfer {
         self.thin = Some(thin);
     }
 
-    /// Converts the window to one of a tensor with `step - 1` elements inserted between adjacent elements of the
-    /// operand.
+    /// Converts the window into a window of a tensor that has `step - 1` elements inserted between adjacent elements of the operand.
     fn spread_out(&mut self, step: i64) {
         if step <= 1 {
             return;
@@ -553,7 +554,8 @@ mod tests {
                         assert!(window_span.end <= operand.needs[i].end, "{case:?}");
                     }
                 }
-                // Other windows that the device processes must not touch its block, or scatter zeros.
+                // Windows that exist only because all devices process the same number must not overlap the device's block, or must scatter
+                // zeros.
                 let all = source.origins[i]..source.origins[i] + source.size;
                 for r in all.filter(|_| !own.is_empty()).filter(|r| !source.needs[i].contains(r)) {
                     assert!(

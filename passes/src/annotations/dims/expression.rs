@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The maximum nesting depth.
+/// The maximum nesting depth of an expression.
 const MAX_DEPTH: u32 = 64;
 
 /// The size of a dimension in terms of dimension variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expression {
-    /// A number of elements.
+    /// A constant number of elements.
     Number(i64),
     /// A dimension variable.
     Variable(String),
@@ -38,7 +38,7 @@ pub enum Function {
 }
 
 impl Expression {
-    /// Parses an expression. Returns `None` for any other text.
+    /// Parses an expression. Returns `None` if the text is not an expression.
     #[must_use]
     pub fn parse(text: &str) -> Option<Expression> {
         let mut reader = Reader { rest: text.trim_start(), depth: 0 };
@@ -46,7 +46,8 @@ impl Expression {
         reader.rest.is_empty().then_some(expression)
     }
 
-    /// Returns the value. Returns `None` if a variable has no size, or the arithmetic overflows or divides by zero.
+    /// Returns the value of the expression for these sizes of variables. Returns `None` if a variable has no size, or the arithmetic
+    /// overflows or divides by zero.
     #[must_use]
     pub fn evaluate(&self, sizes: &BTreeMap<String, i64>) -> Option<i64> {
         let (function, arguments) = match self {
@@ -68,7 +69,7 @@ impl Expression {
         })
     }
 
-    /// Adds the names of the variables to `names`.
+    /// Adds the names of the variables in the expression to `names`.
     pub fn variables(&self, names: &mut BTreeSet<String>) {
         match self {
             Expression::Number(_) => {}
@@ -81,8 +82,8 @@ impl Expression {
         }
     }
 
-    /// Solves for the only variable without a size, given the expression's value, and returns its name and size.
-    /// Returns `None` if several variables have no size, or the expression is not linear in this variable.
+    /// Solves `expression = value` for its only variable without a size in `sizes`; returns the name and the size of the variable. Returns
+    /// `None` if several variables have no size, or the expression is not linear in this variable.
     #[must_use]
     pub fn solve(&self, value: i64, sizes: &BTreeMap<String, i64>) -> Option<(String, i64)> {
         let mut names = BTreeSet::new();

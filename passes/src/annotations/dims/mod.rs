@@ -13,7 +13,7 @@ pub use self::expression::{Expression, Function};
 pub struct DimSize {
     /// A dimension variable, or an argument and a dimension number: `b`, `arg1.0`, `params['w'].0`.
     pub target: String,
-    /// The number of elements.
+    /// The number of elements along the dimension.
     pub size: i64,
 }
 
@@ -41,7 +41,7 @@ impl DimSize {
         DimSize { target: target.trim().to_owned(), size }
     }
 
-    /// The argument and the dimension that [`DimSize::target`] names, if it has that form.
+    /// The name of the argument and the number of the dimension that [`DimSize::target`] names; `None` if it is a dimension variable.
     #[must_use]
     pub fn dimension(&self) -> Option<(&str, usize)> {
         let (argument, dim) = self.target.rsplit_once('.')?;

@@ -15,16 +15,16 @@ struct Draft {
     operands: Vec<ValueId>,
     /// The type of each argument of the body.
     arg_types: Vec<TypeId>,
-    /// The value that each argument replaces.
+    /// For each argument of the body, the local value that the argument replaces.
     locals: Vec<ValueId>,
     /// The operations of the body.
     members: Vec<OpId>,
-    /// Values and their copies in the body.
+    /// Maps values outside of the body to their copies in the body.
     map: ValueMap,
     /// The values that the body returns.
     returned: Vec<ValueId>,
     result_types: Vec<TypeId>,
-    /// The values that the results replace.
+    /// For each result, the global value that the result replaces.
     results: Vec<ValueId>,
 }
 
@@ -39,14 +39,14 @@ impl Draft {
 }
 
 impl Former<'_, '_> {
-    /// Returns the operand for a value that enters the manual computation, and its in-sharding. The operand is the
-    /// value, without its sharding constraint if that has no other user.
+    /// Returns the operand for a value that enters the manual computation, and its in-sharding. If the value is a sharding constraint
+    /// without other users, the operand of the constraint is returned instead.
     fn entering(&mut self, value: ValueId, local: ValueId, op: OpId) -> Res<(ValueId, TensorSharding)> {
         let module = &*self.import.rw.module;
         if let Some(def) = module.def_op(value) {
             if let OpKind::ShardingConstraint(id) = module.ops[def].kind {
                 let sharding = module.shardings.get(id).clone();
-                // The `in_sharding` makes the constraint redundant.
+                // The `in_sharding` replaces the constraint, unless the constraint has other users.
                 let only = self.import.uses.of(value).len() == 1;
                 let value = module.ops[def].operands.first().copied().filter(|_| only).unwrap_or(value);
                 if only {
@@ -80,8 +80,7 @@ impl Former<'_, '_> {
         ))
     }
 
-    /// Checks the sharding of a value that enters or leaves against its global and local types, and interns the
-    /// sharding.
+    /// Checks that the sharding of a value that enters or leaves the computation fits its global and local types, and interns the sharding.
     fn border(
         &mut self,
         op: OpId,
@@ -120,8 +119,8 @@ impl Former<'_, '_> {
         Ok(module.shardings.intern(sharding))
     }
 
-    /// Returns the value that leaves the manual computation, without its sharding constraint if that only repeats the
-    /// out-sharding.
+    /// Returns the value that the body returns for `value`. If `value` is the result of a sharding constraint in the body that only repeats
+    /// the out-sharding and has no other user, the constraint is removed from `members`, and its operand is returned.
     fn leaving(
         &self,
         value: ValueId,
@@ -142,7 +141,7 @@ impl Former<'_, '_> {
         }
     }
 
-    /// Builds the manual computation of a part. Returns `None` if no value leaves it and it has no side effects.
+    /// Builds the manual computation of `part`. Returns `None` if no value leaves it and it has no side effects.
     pub(super) fn build(&mut self, part: &ManualPart) -> Res<Option<OpId>> {
         let all = part.entries.iter().chain(&part.exits).chain(&part.members);
         let Some(&anchor) = all.clone().next() else { return Ok(None) };
@@ -173,10 +172,10 @@ impl Former<'_, '_> {
         Ok(Some(self.finish(draft, anchor)))
     }
 
-    /// Returns the axes that become manual in this manual computation, besides those of the enclosing ones.
+    /// Returns the axes that this manual computation makes manual, without those that are already manual in the enclosing computations.
     fn manual_axes(&self, part: &ManualPart, anchor: OpId) -> Res<AxisList> {
         let home = self.import.home.mesh;
-        // If no call or other operation names axes, XLA's `{manual}` means all axes.
+        // If neither the calls nor other operations name axes (XLA's `{manual}`), all axes of the mesh are manual.
         let everything = || self.import.rw.module.meshes[home].all_axes();
         let axes = part
             .axes
@@ -216,7 +215,7 @@ impl Former<'_, '_> {
         Ok(())
     }
 
-    /// Adds the values that a manual computation captures, as replicated operands.
+    /// Adds the outer values that operations of the body use directly, as replicated operands.
     fn capture(&mut self, part: &ManualPart, draft: &mut Draft) {
         let home = self.import.home.mesh;
         let mut inner: FxHashSet<ValueId> = draft.locals.iter().copied().collect();
@@ -225,7 +224,7 @@ impl Former<'_, '_> {
         }
         let mesh =
             draft.spec.in_shardings.first().map_or(home, |&id| self.import.rw.module.shardings.get(id).mesh);
-        // If there is a free axis, propagation may shard captured values along it.
+        // If some axis is not manual, captured values get open shardings, so that propagation may shard them along it.
         let axes = draft.spec.manual_axes.len() + self.context.len();
         let free = axes < self.import.rw.module.meshes[mesh].axes.len();
         for &op in part.members.iter().chain(&part.exits) {

@@ -8,7 +8,7 @@ use shardc_ir::{AxisList, OpId, OpKind, ValueId};
 use super::{Former, Res, inputs, same_axes, within};
 use crate::gspmd::state::Crossing;
 
-/// Whether an operation has no regions, and the same result inside and outside a manual computation.
+/// Whether an operation has no regions, and has the same result inside and outside of a manual computation.
 fn is_arithmetic(kind: &OpKind) -> bool {
     matches!(
         kind,
@@ -37,8 +37,8 @@ fn is_arithmetic(kind: &OpKind) -> bool {
 }
 
 impl Former<'_, '_> {
-    /// Finds local operations by forward data flow from the calls that enter, and merges the parts of operations that
-    /// share local values.
+    /// Finds local operations by forward data flow from the `@SPMDFullToShardShape` calls. Operations that share local values are assigned
+    /// to one [`ManualPart`](super::ManualPart).
     pub(super) fn find(&mut self, ops: &[OpId]) -> Res<()> {
         for &op in ops {
             let module = &*self.import.rw.module;
@@ -62,7 +62,7 @@ impl Former<'_, '_> {
             let enters = crossing.is_some_and(|c| c.enters) && local.is_empty();
             let marked = self.import.marked.get(&op).is_some_and(|axes| !within(axes, &self.context))
                 || self.import.is_body(op);
-            // A conversion from inner to outer manual axes is local along the outer axes.
+            // A call that converts to fewer manual axes, not to global values: its result is still local along the remaining manual axes.
             let between = crossing.is_some_and(|c| !c.enters);
             if !exits && !enters && local.is_empty() && !marked && !between {
                 continue;
@@ -129,8 +129,8 @@ impl Former<'_, '_> {
         Some(axes)
     }
 
-    /// Sinks operations into the only manual computation that uses them: broadcasts, and operations computed from
-    /// constants and device ids.
+    /// Moves broadcasts, and operations computed from constants and device ids, into the manual computation that uses them, if it is their
+    /// only user.
     pub(super) fn sink(&mut self, ops: &[OpId]) {
         let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
         for &op in ops {
@@ -150,7 +150,7 @@ impl Former<'_, '_> {
         for &op in ops.iter().rev() {
             let module = &*self.import.rw.module;
             let data = &module.ops[op];
-            // A broadcast's operand is smaller than its result.
+            // A broadcast is moved because its operand, which then enters the computation instead, is smaller than its result.
             let movable = data.results.iter().any(|r| made.contains(r))
                 || matches!(data.kind, OpKind::BroadcastInDim { .. });
             if !movable || self.of_op.contains_key(&op) {

@@ -1,9 +1,9 @@
 //! Forms manual computations from GSPMD's shape-conversion calls.
 //!
 //! GSPMD does not mark device-local operations: between `@SPMDFullToShardShape` and `@SPMDShardToFullShape`, they are mixed with other
-//! operations. A data-flow analysis finds them: every operation that depends on a local value is local, up to the calls that convert
-//! back. Operations that share a local value belong to one manual computation. Their other operands enter replicated; constants and
-//! device ids are computed inside.
+//! operations. A data-flow analysis finds them: every operation that depends on a local value is local, up to the calls that convert back
+//! to global values. Operations that share a local value belong to one manual computation. Their other operands become replicated operands
+//! of the computation; constants and device ids are computed inside it.
 
 mod build;
 mod find;
@@ -58,7 +58,7 @@ pub(super) fn form_all(import: &mut Import<'_>, order: &[FuncId]) {
     if import.crossings.is_empty() && import.marked.is_empty() {
         return;
     }
-    // The manual axes that enclose the calls of each function.
+    // For each function, the manual axes that enclose its calls.
     let mut contexts: FxHashMap<Box<str>, AxisList> = FxHashMap::default();
     for &func in order {
         let Some(body) = import.rw.module.funcs[func].body else { continue };
@@ -113,13 +113,13 @@ struct ManualPart {
     entries: Vec<OpId>,
     members: Vec<OpId>,
     exits: Vec<OpId>,
-    /// The manual axes, including the enclosing ones, as specified by the calls that enter and leave.
+    /// The manual axes in the body (including enclosing manual axes), if the calls that enter or leave specify them.
     axes: Option<AxisList>,
-    /// The smallest set of local axes that an operation specifies.
+    /// The smallest set of manual axes that the annotation of any operation of the body specifies.
     fewest: Option<AxisList>,
 }
 
-/// A union-find over the parts of one region.
+/// A union-find over the manual computations that are being formed in one region; an element is the index of its parent.
 struct Sets(Vec<usize>);
 
 impl Sets {
@@ -130,8 +130,8 @@ impl Sets {
 
     fn root(&mut self, mut set: usize) -> usize {
         while self.0[set] != set {
-            // Path halving. The smaller index becomes the root: parts are in program order, so the result does not depend on the order of
-            // unions.
+            // The loop halves paths. In `join`, the smaller index becomes the root: the indices are in program order, so the result does
+            // not depend on the order of unions.
             self.0[set] = self.0[self.0[set]];
             set = self.0[set];
         }
@@ -154,7 +154,7 @@ pub(super) fn inputs(module: &Module, op: OpId) -> Vec<ValueId> {
         return out;
     }
     let nested: Vec<OpId> = data.regions.iter().flat_map(|&region| module.walk(region)).collect();
-    // All definitions are collected first, since an operation in a region may use values of any enclosing region.
+    // The definitions in all nested regions are collected first, since an operation may use values of any region that encloses it.
     let mut inner: FxHashSet<ValueId> = FxHashSet::default();
     for &region in &data.regions {
         inner.extend(&module.regions[region].args);
@@ -180,8 +180,8 @@ fn within(a: &[AxisRef], b: &[AxisRef]) -> bool {
 }
 
 impl Import<'_> {
-    /// Whether this is a call of a manual computation's body in Shardy's round-trip form, and not in a manual
-    /// computation yet.
+    /// Whether this is a call that stands for a manual computation in Shardy's round-trip form (its callee is the body), and was not moved
+    /// into a manual computation yet.
     fn is_body(&self, op: OpId) -> bool {
         matches!(&self.rw.module.ops[op].kind, OpKind::Call { callee } if callee.contains("xla.sdy.manual_computation_body"))
             && !self.formed.contains(&op)
@@ -196,7 +196,7 @@ struct Former<'i, 'm> {
     parts: BTreeMap<usize, ManualPart>,
     /// The [`ManualPart`] to which each local operation belongs, by its key in `parts`.
     of_op: FxHashMap<OpId, usize>,
-    /// Constraints that became dead.
+    /// Sharding constraints without remaining users.
     unused: FxHashSet<OpId>,
 }
 

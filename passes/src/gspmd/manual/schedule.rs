@@ -9,13 +9,12 @@ use shardc_ir::{Diagnostic, OpId};
 use super::{Former, ManualPart, Res, ScheduleNode, inputs};
 
 impl Former<'_, '_> {
-    /// Sorts operations and parts topologically, with ties in program order. This is Kahn's algorithm with a heap of positions as the
-    /// ready list, so an order that is already valid is kept.
+    /// Sorts operations and manual computations topologically, and in program order as far as possible. This is Kahn's algorithm with a
+    /// heap of positions as the ready list, so an order that is already valid is kept.
     pub(super) fn schedule(&mut self, ops: &[OpId]) -> Res<(Vec<ScheduleNode>, BTreeMap<usize, ManualPart>)> {
         let parts = std::mem::take(&mut self.parts);
         let position: FxHashMap<OpId, usize> = ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
-        // The number of a node is the position of its operation or, for a manual computation, of the last of its
-        // operations.
+        // Nodes are numbered by position: an operation has its own, and a manual computation that of its last operation.
         let mut node_of_part: FxHashMap<usize, usize> = FxHashMap::default();
         for (&id, part) in &parts {
             let all = part.entries.iter().chain(&part.members).chain(&part.exits);
@@ -39,7 +38,7 @@ impl Former<'_, '_> {
                     continue;
                 };
                 let Some(from) = node(def) else { continue };
-                // The global result of an exit call must not be used inside the same manual computation.
+                // A call that leaves the manual computation has a global result, which must not be used inside the same computation.
                 if from == to && exits.contains(&def) && self.of_op.get(&op) == self.of_op.get(&def) {
                     return Err(self.cycle(op));
                 }
@@ -51,7 +50,7 @@ impl Former<'_, '_> {
         }
         let by_node: FxHashMap<usize, usize> =
             node_of_part.iter().map(|(&part, &node)| (node, part)).collect();
-        // An operation with a side effect may have no users, so the terminator is appended explicitly.
+        // The terminator is appended explicitly at the end: it need not depend on operations with side effects, which may have no users.
         let last = ops.len().saturating_sub(1);
         let mut ready: BinaryHeap<Reverse<usize>> =
             waits.iter().filter(|&(&n, &w)| w == 0 && n != last).map(|(&n, _)| Reverse(n)).collect();

@@ -106,7 +106,7 @@ impl Checkpoint {
         self.processes
     }
 
-    /// The URL or path of the checkpoint, for messages.
+    /// The full path of the checkpoint in its file system or object store, for messages.
     #[must_use]
     pub fn place(&self) -> String {
         self.store.shown(&self.path)

@@ -15,7 +15,7 @@ pub struct Check {
     pub kind: PluginKind,
     /// The plugin; `None` if no plugin of this kind was found.
     pub found: Option<FoundPlugin>,
-    /// The health.
+    /// The state of the plugin.
     pub health: Health,
 }
 

@@ -114,8 +114,8 @@ impl CompileReport {
 }
 
 /// Returns the number of devices of a target. `None` if the target does not determine it: on the CPU, the program determines the number of
-/// virtual devices; for `cuda`, it is the number of the machine's GPUs. The grid of a TPU slice does not determine the number: a chip is one or
-/// two devices, depending on its generation.
+/// virtual devices; for `cuda`, it is the number of the machine's GPUs. The grid of a TPU slice does not determine the number: a chip is
+/// one or two devices, depending on its generation.
 ///
 /// # Errors
 ///

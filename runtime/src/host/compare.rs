@@ -15,8 +15,8 @@ pub struct Difference {
     pub max_abs: f64,
     /// `max_abs` divided by the largest finite `|reference|`; `max_abs` itself if that is zero.
     pub max_rel_to_scale: f64,
-    /// The number of elements that differ in kind: integers and booleans that are not equal, and floats of which exactly one is finite, or
-    /// which are different non-finite values.
+    /// The number of mismatched elements: integers and booleans that are not equal, and floats of which exactly one is finite, or which are
+    /// different non-finite values.
     pub mismatches: usize,
     /// The fraction of the reference's elements that are finite; 1 for an empty array. If it is low, the comparison is weak, because NaN
     /// equals NaN.

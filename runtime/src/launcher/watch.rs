@@ -105,7 +105,7 @@ impl Watch {
     fn hear(&mut self, message: Message) {
         match message {
             Message::Begin(watched) => match self.lost.get() {
-                // The client was abandoned between the check in [`super::Launcher::launch`] and this message.
+                // The client was abandoned between the check in `Launcher::launch` and this message.
                 Some(reason) => self.end(watched, Some(RuntimeError::ClientLost { reason: reason.clone() })),
                 None => self.flights.push(watched),
             },

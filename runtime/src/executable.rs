@@ -252,8 +252,10 @@ impl LoadedExecutable {
     /// # Errors
     ///
     /// - [`RuntimeError::Inputs`] with every argument that is missing, superfluous, of the wrong type or on the wrong device. In this case
-    /// nothing is started. - The error of a device that failed. It is returned when the other devices are done, or after a few seconds if
-    /// they wait for the failed device. - [`RuntimeError::TimeLimit`] with the finished and unfinished devices.
+    ///   nothing is started.
+    /// - The error of a device that failed. It is returned when the other devices are done, or after a few seconds if they wait for the
+    ///   failed device.
+    /// - [`RuntimeError::TimeLimit`] with the finished and unfinished devices.
     ///
     /// After a timeout, and if devices still wait for a failed device, the client is abandoned, because PJRT cannot stop a program. Each
     /// later execution on the client returns [`RuntimeError::ClientLost`], and its memory and threads are not freed. The CPU plugin ends

@@ -16,14 +16,16 @@
 //!
 //! The queue of launches, the watchdog and the time limit are implemented in `crate::launcher`, which is independent of plugins.
 //!
-//! - Callers of [`launch`] first check every condition under which the plugin would reject the launch. - Launches on a client are queued,
-//! and a separate thread calls the plugin. So the caller can stop waiting even if the plugin's call or a device hangs. Each launch has a
-//! unique ID, by which collectives identify their peers. - A launch returns when the plugin has started its devices. The outcome of a
-//! launch is recorded even if no caller waits for it, and is returned to callers that wait later. The error of a device, with the device
-//! ID, is reported when the other devices are done. If these devices wait for the failed device, the error is reported after [`GRACE`]. -
-//! After the time limit, the error lists the finished and unfinished devices. The limit counts from the end of the previous launches. -
-//! Arguments are dropped when the plugin has started the devices: it keeps the memory that devices read. - If devices may wait forever, the
-//! client is abandoned: later executions on it fail at once. Its objects are leaked, because destroying them would wait for those devices.
+//! - Callers of [`launch`] first check every condition under which the plugin would reject the launch.
+//! - Launches on a client are queued, and a separate thread calls the plugin. So the caller can stop waiting even if the plugin's call or a
+//!   device hangs. Each launch has a unique ID, by which collectives identify their peers.
+//! - A launch returns when the plugin has started its devices. The outcome of a launch is recorded even if no caller waits for it, and is
+//!   returned to callers that wait later. The error of a device, with the device ID, is reported when the other devices are done. If these
+//!   devices wait for the failed device, the error is reported after [`GRACE`].
+//! - After the time limit, the error lists the finished and unfinished devices. The limit counts from the end of the previous launches.
+//! - Arguments are dropped when the plugin has started the devices: it keeps the memory that devices read.
+//! - If devices may wait forever, the client is abandoned: later executions on it fail at once. Its objects are leaked, because destroying
+//!   them would wait for those devices.
 
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};

@@ -6,10 +6,13 @@
 //! A wait for another process ends with an error within seconds if that process is lost: its connection closes, it is silent for longer
 //! than [`ProcessOptions::patience`], or it reports a failed execution.
 //!
-//! | file | contents | |---|---| | `options` | the options of a process, and their environment variables | | `connect`, `handshake` |
-//! connecting, and the proof of the secret | | `frame`, `peer` | messages, and the threads that read and write them | | `job`, `mail`,
-//! `store` | state shared by the threads: values to be taken, lost processes, keys and values | | `exchange`, `spec`, `compute`, `tellers`
-//! | collectives between processes, for plugins that have none |
+//! | file | contents |
+//! |---|---|
+//! | `options` | the options of a process, and their environment variables |
+//! | `connect`, `handshake` | connecting, and the proof of the secret |
+//! | `frame`, `peer` | messages, and the threads that read and write them |
+//! | `job`, `mail`, `store` | state that the threads share: received values, lost processes, the key-value store |
+//! | `exchange`, `spec`, `compute`, `tellers` | collectives between processes, for plugins that have none |
 //!
 //! ```no_run
 //! use shardc_runtime::{ProcessOptions, Processes, Secret};
@@ -121,10 +124,11 @@ impl Processes {
     ///
     /// # Errors
     ///
-    /// - [`RuntimeError::ProcessLost`](crate::RuntimeError::ProcessLost) if a process is gone. -
-    /// [`RuntimeError::ProcessTimeout`](crate::RuntimeError::ProcessTimeout) with the processes that did not call within
-    /// [`ProcessOptions::time_limit`]. - [`RuntimeError::Processes`](crate::RuntimeError::Processes) if there are more bytes than
-    /// [`ProcessOptions::max_message`], or the name is longer than 1000 bytes.
+    /// - [`RuntimeError::ProcessLost`](crate::RuntimeError::ProcessLost) if a process is gone.
+    /// - [`RuntimeError::ProcessTimeout`](crate::RuntimeError::ProcessTimeout) with the processes that did not call within
+    ///   [`ProcessOptions::time_limit`].
+    /// - [`RuntimeError::Processes`](crate::RuntimeError::Processes) if there are more bytes than [`ProcessOptions::max_message`], or the
+    ///   name is longer than 1000 bytes.
     pub fn all_gather(&self, name: &str, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
         self.job().all_gather(name, bytes)
     }

@@ -60,10 +60,10 @@ impl Client {
 
     /// Starts this process's client of a job of several processes; all processes must call this, with a plugin of the same kind.
     ///
-    /// With a CPU plugin each process has its own client, all with the same number of devices. For [`Client::compile_across`], device IDs
-    /// count from 0 in the order of the processes. With a CUDA or TPU plugin, the client has the devices of all processes, and
-    /// [`Client::compile`] compiles for all of them. CUDA plugins of different processes find each other through the job's key-value store,
-    /// TPU plugins through the configuration of their machines.
+    /// With a CPU plugin each process has its own client, all with the same number of devices. For [`Client::compile_across`], the devices
+    /// of all processes are numbered from 0, in the order of the processes. With a CUDA or TPU plugin, the client has the devices of all
+    /// processes, and [`Client::compile`] compiles for all of them. CUDA plugins of different processes find each other through the job's
+    /// key-value store, TPU plugins through the configuration of their machines.
     ///
     /// # Errors
     ///

@@ -293,9 +293,9 @@ pub enum RuntimeError {
     /// An invalid target string.
     #[error("invalid target `{text}`: {reason}")]
     Target {
-        /// The given string.
+        /// The target string.
         text: String,
-        /// The reason.
+        /// The reason why the target is invalid.
         reason: String,
     },
     /// The compiler's process died.

@@ -20,12 +20,12 @@ pub enum Health {
     },
     /// The plugin's file cannot be loaded.
     Broken {
-        /// The reason.
+        /// The reason why the file cannot be loaded.
         reason: String,
     },
     /// The plugin can be loaded.
     Loads {
-        /// The version of its C API.
+        /// The major and minor version of the C API of the plugin.
         api_version: (i32, i32),
         /// Functions that shardc may call and that the plugin lacks.
         missing_functions: Vec<String>,

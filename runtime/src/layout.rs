@@ -1,4 +1,4 @@
-//! The block of a global array on each device.
+//! The sharding of a global array: the block that each device holds.
 //!
 //! A dimension of `n` elements that is sharded `k` ways has blocks of `ceil(n / k)` elements. The tail of the last block, and whole blocks
 //! beyond the end, are padding whose value is unspecified. Sharding fills it with a conspicuous value; gathering and comparing ignore it.
@@ -16,7 +16,7 @@ use crate::host::{Difference, HostArray};
 /// The value with which [`ShardLayout::shard`] fills padding. It makes results that use padding by mistake conspicuously wrong.
 pub const LOUD_PADDING: f64 = 7.0;
 
-/// The block of a global array on each device.
+/// The sharding of a global array: the block that each device holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardLayout {
     global_shape: Vec<usize>,

@@ -1,10 +1,12 @@
 //! Benchmark of saving and restoring a state: duration and memory. `cargo xtask bench --only checkpoints` runs one measurement at a time:
 //!
-//! * `speed save FOLDER GIBIBYTES MEBIBYTES`: saves a state of arrays of this many mebibytes, each one block;
-//! * `speed restore FOLDER leave` or `keep`: restores it; arrays are either read and dropped, like those that are copied to devices, or
-//!   kept;
-//! * `speed async FOLDER GIBIBYTES MEBIBYTES`: a manager saves it in the background; for comparison, a plain copy of the state;
-//! * `speed plain FOLDER GIBIBYTES MEBIBYTES`: writes one file of incompressible bytes block by block, as `dd` does with `conv=fsync`.
+//! * `speed save FOLDER GIBIBYTES MEBIBYTES`: saves a state of this many gibibytes, in arrays of this many mebibytes, each stored as one
+//!   block;
+//! * `speed restore FOLDER leave` or `keep`: restores that state; with `leave`, each array is dropped after it was read, as if it was
+//!   copied to a device; with `keep`, all arrays are kept in memory;
+//! * `speed async FOLDER GIBIBYTES MEBIBYTES`: saves such a state in the background with a checkpoint manager; for comparison, also copies
+//!   the state in memory;
+//! * `speed plain FOLDER GIBIBYTES MEBIBYTES`: writes one file of this many gibibytes, block by block, as `dd` does with `conv=fsync`.
 //!
 //! It prints JSON: seconds, bytes of the state, and the peak increase of the process's memory in bytes.
 

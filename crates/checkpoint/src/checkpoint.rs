@@ -51,8 +51,8 @@ impl Checkpoint {
     /// together, each in its own folder), this opens the item `default`, or the only item.
     ///
     /// # Errors
-    /// It does not exist or is incomplete (SH1305); it has several items (SH1314); its metadata is damaged (SH1307, SH1308) or has an
-    /// unsupported format (SH1311); the store fails (SH1301).
+    /// The checkpoint does not exist or is incomplete (SH1305); it has several items (SH1314); its metadata is damaged (SH1307, SH1308) or
+    /// has an unsupported format (SH1311); the store fails (SH1301).
     pub fn open(store: &Store, path: &str) -> Result<Checkpoint> {
         Checkpoint::open_item(store, path, None)
     }

@@ -17,9 +17,9 @@ pub enum Difference {
     Type {
         /// The array's name.
         name: String,
-        /// Its type in the first checkpoint, such as `bf16[4, 8]`.
+        /// The type of the array in the first checkpoint, such as `bf16[4, 8]`.
         first: String,
-        /// Its type in the second checkpoint.
+        /// The type of the array in the second checkpoint.
         second: String,
     },
     /// The elements differ.

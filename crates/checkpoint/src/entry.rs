@@ -10,7 +10,7 @@ use crate::region::{Grid, Region};
 /// An array of a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The name, unique in the checkpoint; also the path of the entry's files.
+    /// The name of the array, which is unique in the checkpoint; also the path of the folder with its files.
     pub name: String,
     /// The element type.
     pub dtype: DType,
@@ -28,7 +28,7 @@ pub struct Entry {
 pub struct Sharding {
     /// The axes of the mesh with their sizes, major first.
     pub mesh: Vec<(String, usize)>,
-    /// The axes that shard each dimension, major first.
+    /// For each dimension of the array, the names of the axes that shard it, major first.
     pub spec: Vec<Vec<String>>,
 }
 

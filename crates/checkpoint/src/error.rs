@@ -139,7 +139,7 @@ impl std::fmt::Display for Mismatch {
 }
 
 impl CheckpointError {
-    /// The stable code.
+    /// The stable code of the error, such as `SH1301`.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

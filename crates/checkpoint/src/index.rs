@@ -13,7 +13,7 @@ use crate::entry::{Entry, INDEX, Sharding};
 use crate::layout::{array, encode};
 use crate::tree::Tree;
 
-/// The name of the file.
+/// The name of the index file in the folder of a checkpoint.
 pub(crate) const FILE: &str = INDEX;
 
 /// The version of the format that this crate writes; newer versions are rejected.

@@ -5,7 +5,7 @@ use crate::index;
 use crate::layout::orbax;
 use crate::store::{Store, join};
 
-/// The names of the items that contain arrays, of the checkpoint at a path, in the order of names. The list is empty if the checkpoint is a
+/// Returns the names of the items of a checkpoint that contain arrays, in alphabetical order. The list is empty if the checkpoint is a
 /// single state without items.
 ///
 /// # Errors
@@ -27,7 +27,7 @@ pub fn items(store: &Store, path: &str) -> Result<Vec<String>> {
 }
 
 /// Returns the folder of the requested state: that of the item `item`, or if `item` is `None`, the checkpoint's own folder, the item
-/// `default`, or the only item.
+/// `default`, or the only item. Returns `None` if there is no state with arrays.
 pub(crate) fn folder(store: &Store, path: &str, item: Option<&str>) -> Result<Option<String>> {
     if let Some(item) = item {
         let folder = join(path, item);

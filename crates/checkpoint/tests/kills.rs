@@ -250,7 +250,7 @@ fn kill(place: &Place) -> Result<(), Failed> {
             );
         }
         let Some(latest) = latest else { continue };
-        // A kill between a save and the deletion of an older checkpoint leaves one more checkpoint.
+        // A kill between a save and the deletion of an older checkpoint leaves one more checkpoint than the manager keeps.
         if steps.len() > there.max(KEPT) + 1 || is_asked && Some(latest) != whole("ended") {
             return Err(format!("kill {number}: there are {steps:?}").into());
         }

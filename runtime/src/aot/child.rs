@@ -14,7 +14,7 @@ use crate::options::{CompileOptions, OptionValue};
 use crate::plugin::{NO_TPU, PluginKind, QUIET};
 use crate::scratch::Scratch;
 
-/// The hidden subcommand of a program with which [`compile_in_child`] starts it. The program must then call [`run_child`].
+/// The hidden subcommand with which [`compile_in_child`] starts a program. A program that gets this subcommand must call [`run_child`].
 pub const CHILD_COMMAND: &str = "__aot-compile";
 
 /// The number of last lines of the child's standard error that an error quotes.
@@ -86,8 +86,8 @@ enum Answer {
 ///
 /// # Errors
 ///
-/// [`RuntimeError::ChildDied`] if the child was killed or gave no answer; it contains the end of the child's standard error; otherwise
-/// [`RuntimeError::Child`] with the error that it reported.
+/// [`RuntimeError::ChildDied`], with the end of the child's standard error, if the child was killed or gave no answer.
+/// [`RuntimeError::Child`] if the child reported an error.
 pub fn compile_in_child(program: &Path, request: &CompileRequest) -> Result<CompileReport> {
     let work = Scratch::new(|| tempfile::Builder::new().prefix("shardc-compile-").tempdir())
         .map_err(RuntimeError::io(&std::env::temp_dir()))?;

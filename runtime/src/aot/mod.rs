@@ -48,8 +48,8 @@ pub struct CompileReport {
     pub target: String,
     /// The number of devices of the program.
     pub devices: usize,
-    /// Memory size of a device in bytes, if the target is a kind of GPU. The TPU compiler rejects programs that do not fit; the GPU
-    /// compiler does not.
+    /// The memory size of a device in bytes, if the target is a kind of GPU; otherwise absent. The TPU compiler rejects programs that do
+    /// not fit; the GPU compiler does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_bytes: Option<u64>,
     /// Bytes of arguments.

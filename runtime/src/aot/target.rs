@@ -17,7 +17,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The CPU of this machine.
+    /// Creates the target `cpu`, the CPU of this machine.
     #[must_use]
     pub fn cpu() -> Target {
         Target { kind: PluginKind::Cpu, topology: None }

@@ -16,8 +16,8 @@ const NOT_FOUND: c_int = 5;
 const UNAVAILABLE: c_int = 14;
 
 /// Returns the pointer to a job that the plugin passes to the callbacks. The plugin may call them from its own threads at any time, even
-/// after its client is destroyed, so a job that was passed to a plugin is never freed. A job is kept alive once, however many clients it
-/// has.
+/// after its client is destroyed, so a job that was passed to a plugin is never freed. A list keeps one reference to each such job, however
+/// many clients the job has.
 pub(super) fn user_arg(job: &Arc<Job>) -> *mut c_void {
     static TOLD: Mutex<Vec<Arc<Job>>> = Mutex::new(Vec::new());
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);

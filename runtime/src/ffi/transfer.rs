@@ -145,7 +145,8 @@ unsafe extern "C" fn on_done(error: *mut abi::Error, kept: *mut c_void) {
     // SAFETY: the caller upholds the conditions in `# Safety`.
     let Kept { event, array, release } = *unsafe { Box::from_raw(kept.cast::<Kept>()) };
     if let Some(error) = NonNull::new(error) {
-        // The error is dropped, because the buffer reports it, too. SAFETY: the plugin passes ownership of the error to its callback.
+        // The error is dropped, because the buffer reports it, too.
+        // SAFETY: the plugin passes ownership of the error to its callback.
         let _ = unsafe { event.client.api().take_error(abi::ClientBufferFromHostBuffer::NAME, error) };
     }
     release(Box::new((event, array)));

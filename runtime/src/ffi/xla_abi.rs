@@ -1,6 +1,6 @@
 //! Layouts of XLA's FFI C API, version 0.3 (`xla/ffi/api/c_api.h` of OpenXLA), through which compiled programs call functions of this
-//! process. Also the extension of the PJRT C API that registers these functions with a plugin (`xla/pjrt/c/pjrt_c_api_ffi_extension.h`).
-//! Layouts are facts of their ABI.
+//! process. This module also has the layout of the PJRT extension by which these functions are registered with a plugin
+//! (`xla/pjrt/c/pjrt_c_api_ffi_extension.h`).
 //!
 //! As in the PJRT C API, structures begin with their size, and new versions add fields at the end.
 

@@ -41,14 +41,14 @@ const KINDS: &[&str] = &[
     "collective-broadcast",
 ];
 
-/// Parses a program from `PJRT_Executable_OptimizedProgram`: the serialized proto of an HLO module.
+/// Returns the collectives of a program from `PJRT_Executable_OptimizedProgram`. `program` is a serialized `HloModuleProto`.
 ///
 /// `format` is the plugin's name of the format, `hlo` or `hlo_with_config`. `devices` is the number of devices of the program, which is the
 /// group size of collectives without groups.
 ///
 /// # Errors
 ///
-/// The format is different, or the bytes are not such a proto.
+/// The format is different, or `program` is not a valid proto.
 pub fn collectives(format: &str, program: &[u8], devices: usize) -> Result<Collectives> {
     let protocol = |what: String| RuntimeError::Protocol { call: "PJRT_Executable_OptimizedProgram", what };
     let bad = |error: prost::DecodeError| protocol(format!("an HLO module that cannot be read: {error}"));
@@ -93,7 +93,8 @@ fn count(module: &Module, devices: usize) -> Collectives {
     out
 }
 
-/// Returns whether this instruction starts the asynchronous collectives of its computation that form chains ([`is_in_chain`]).
+/// Returns whether this instruction starts asynchronous collectives. Copies of a collective ([`is_in_chain`]) are counted only in the
+/// computation that has such an instruction.
 fn starts_chain(instruction: &Instruction) -> bool {
     instruction.opcode == "custom-call" && instruction.custom_call_target == "AsyncCollectiveStart"
 }

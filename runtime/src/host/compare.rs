@@ -13,7 +13,7 @@ use super::number;
 pub struct Difference {
     /// The maximum of `|reference - got|` over elements that are finite in both.
     pub max_abs: f64,
-    /// `max_abs` divided by the largest finite `|reference|`; `max_abs` itself if that is zero.
+    /// `max_abs` divided by the largest finite `|reference|`; `max_abs` itself if that magnitude is zero.
     pub max_rel_to_scale: f64,
     /// The number of mismatched elements: integers and booleans that are not equal, and floats of which exactly one is finite, or which are
     /// different non-finite values.

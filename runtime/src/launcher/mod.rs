@@ -41,7 +41,7 @@ type Job = Box<dyn FnOnce() + Send>;
 const QUEUE: &str = "shardc-launch";
 const WATCH: &str = "shardc-watch";
 
-/// The queue of launches on a client.
+/// The launches on a client: their queue, the threads that start and watch them, and their limits.
 #[derive(Default)]
 pub(crate) struct Launcher {
     /// The reason why the client was abandoned; empty while it is usable.

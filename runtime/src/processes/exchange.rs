@@ -43,7 +43,8 @@ pub(crate) trait Members {
     fn fail(&self, reason: &str);
 }
 
-/// The key of a meeting: the launch, the channel, the number of earlier executions by the device, and the group.
+/// The key that identifies a meeting (an execution of a collective by one group): the launch, the channel, the number of earlier executions
+/// by the device, and the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     launch: u64,
@@ -77,7 +78,7 @@ impl Key {
     }
 }
 
-/// The state of a meeting that is not complete yet.
+/// The state of a meeting (an execution of a collective by one group) that is not complete yet.
 #[derive(Default)]
 struct Open {
     spec: Option<Arc<Spec>>,
@@ -239,7 +240,8 @@ impl Exchange {
         }
     }
 
-    /// Advances a meeting as far as possible: sends this process's data to the other processes, and delivers results.
+    /// Advances a meeting as far as possible: sends this process's data when all its devices have arrived, and delivers the results when
+    /// all data has arrived.
     fn advance(&self, job: &dyn Members, key: Key) {
         let group = key.group as usize;
         let mut state = lock(&self.state);

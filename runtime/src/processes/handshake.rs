@@ -52,7 +52,7 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// The listener's response to the caller's proof.
+/// The possible responses of the listener to the caller's proof.
 const WELCOME: u8 = 0;
 const WRONG_SECRET: u8 = 1;
 

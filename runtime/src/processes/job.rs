@@ -206,8 +206,8 @@ impl Job {
         }
     }
 
-    /// Looks up a value in the key-value store of process 0. If `patience` is set, waits at most that long for the value. `None` if there
-    /// is no value.
+    /// Looks up a value in the key-value store of process 0. If `patience` is set and the key has no value, waits at most that long until
+    /// it has one. Returns `None` if there is no value.
     pub(crate) fn get(&self, key: &[u8], patience: Option<Duration>) -> Result<Option<Vec<u8>>> {
         let number = self.questions.fetch_add(1, Ordering::Relaxed);
         let waits = patience.is_some();

@@ -1,7 +1,7 @@
 //! The text that describes a collective between processes, and its parser.
 //!
 //! All processes run the same partitioned program. Its collectives between processes are custom calls with the target
-//! [`TARGET`](crate::processes::COLLECTIVE_TARGET) with one string attribute, [`ATTRIBUTE`]:
+//! [`TARGET`](crate::processes::COLLECTIVE_TARGET) and one string attribute, [`ATTRIBUTE`]:
 //!
 //! ```text
 //! all_reduce channel=3 per=4 by=add types=f32,bf16 groups=0,4;1,5;2,6;3,7

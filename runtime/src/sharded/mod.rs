@@ -23,7 +23,7 @@ use crate::processes::Processes;
 pub struct BlockRequest {
     /// The position of the device in the sharding.
     pub place: usize,
-    /// The offsets of the block in the global array.
+    /// The offset of the block in the global array, by dimension.
     pub offsets: Vec<usize>,
     /// The sizes of the block without padding.
     pub extent: Vec<usize>,
@@ -236,7 +236,7 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// The error of the program that computes them; or the memory of a block was freed.
+    /// The error of the program that computes the blocks; or the memory of a block was freed.
     pub fn is_ready(&self) -> Result<bool> {
         for buffer in &self.buffers {
             if !buffer.is_ready()? {

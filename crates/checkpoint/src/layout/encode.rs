@@ -201,7 +201,7 @@ mod tests {
             pieces.extend_from_slice(piece);
             Ok(())
         };
-        // If possible, the end is written first, and then the rest from only its own elements.
+        // If the file can be split, encodes the part before the split from only its own elements.
         let whole = BlockFile::new(entry, &elements, &entry.block);
         match whole.cut(1 << 20) {
             None => whole.pieces(0..whole.count(), &mut append).unwrap(),
@@ -263,7 +263,7 @@ mod tests {
         let mut bad = good.clone();
         bad["data_type"] = serde_json::json!("string");
         assert!(StoredArray::read(bad).unwrap_err().contains("string"));
-        // The fill value matters only if a block was not written.
+        // A fill value other than zero is read correctly.
         let mut filled = good.clone();
         filled["fill_value"] = serde_json::json!(1.0);
         assert_eq!(StoredArray::read(filled).unwrap().fill, Some(1f32.to_le_bytes().to_vec()));

@@ -160,7 +160,8 @@ pub(crate) fn sharding_of(all: &Value, name: &str) -> Option<Sharding> {
     })
 }
 
-/// The ids of a mesh's devices in nested lists, one nesting level per axis of sizes `sizes`; the lowest id is `first`.
+/// Returns the ids of a mesh's devices as nested lists, with one nesting level per axis. `sizes` are the sizes of the axes, and `first` is
+/// the lowest id.
 fn devices(sizes: &[usize], first: usize) -> Value {
     match sizes.split_first() {
         None => json!({ "id": first }),

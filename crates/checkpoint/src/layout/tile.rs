@@ -17,8 +17,9 @@ const MOST_PARTS: usize = 64;
 
 /// Returns the shape of a block's tiles. Each of its sizes divides that of the block. `width` is the size of an element in bytes.
 ///
-/// The other dimensions are divided before the last one, unless its rows are very long. So the rows of a tile are contiguous and long, but
-/// a tile does not span the entire block, and a process with a different sharding reads little more than its own elements.
+/// Dimensions other than the last are divided first, unless rows along the last dimension are very long. So the rows of a tile are
+/// contiguous and long, but a tile does not span the entire block, and a process with a different sharding reads little more than its own
+/// elements.
 pub(crate) fn tile_of(block: &[usize], width: usize) -> Vec<usize> {
     let mut tile = block.to_vec();
     let Some(last) = block.len().checked_sub(1) else { return tile };

@@ -68,7 +68,7 @@ impl Background {
     }
 }
 
-/// Dropping waits for the saves. Errors of these saves are lost: call [`Background::wait`] before to get them.
+/// Dropping waits for the saves. Errors of these saves are lost: to get them, call [`Background::wait`] before dropping.
 impl Drop for Background {
     fn drop(&mut self) {
         let _ = self.wait();

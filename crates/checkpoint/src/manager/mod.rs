@@ -210,7 +210,7 @@ impl CheckpointManager {
         let values: BTreeMap<_, _> = values.into_iter().collect();
         let (shared, state) = (Arc::clone(&self.shared), state.clone());
         self.background.begin(step, move || {
-            // A value is freed once it is written.
+            // Each value is taken out of the map when it is read, so that it is freed once it is written.
             let values = Mutex::new(values);
             let read = |entry: &Entry, region: &Region| {
                 let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);

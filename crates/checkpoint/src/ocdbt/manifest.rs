@@ -47,7 +47,7 @@ impl Manifest {
             other => return Err(format!("unknown kind of manifest {other}")),
         }
         let files = table::read(&mut cursor, "")?;
-        // Versions are stored in columns, oldest first. Earlier versions are in version tree nodes, which are not needed.
+        // The newest versions are stored in columns, oldest first. Older versions are in nodes of a version tree, which are not read.
         let count = cursor.count()?;
         let generations = cursor.varints(count)?;
         let heights = cursor.take(count)?;

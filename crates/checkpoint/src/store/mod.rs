@@ -21,7 +21,8 @@ use self::driver::Driver;
 pub use self::retry::Retry;
 use crate::error::{CheckpointError, Result};
 
-/// Objects of at least this size use a multipart upload, with several parts at a time; the object appears when all parts are complete.
+/// The size in bytes of a part of a multipart upload. Larger objects are uploaded in parts, with several parts at a time; the object
+/// appears when all parts are complete.
 const PART: usize = 16 << 20;
 
 /// A store of checkpoints. Cheap to clone.

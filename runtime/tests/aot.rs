@@ -1,4 +1,4 @@
-//! Ahead-of-time compilation in this process and in a child process.
+//! Tests of ahead-of-time compilation in this process and in a child process.
 //!
 //! This test has its own `main`, because the child process is this same program, run as `aot __aot-compile REQUEST`.
 

@@ -1,4 +1,4 @@
-//! A device that waits forever for another device: the time limit, and the state of the process afterwards.
+//! Tests of a device that waits forever for another device: the time limit, and the state of the process afterwards.
 //!
 //! This test has its own `main`, because environment variables must be set while the process has one thread, and the process must exit
 //! although threads of devices wait forever.

@@ -189,7 +189,7 @@ fn fill_block(stored: &Stored, index: &[usize], wanted: &Region, elements: &mut 
 struct Form<'a> {
     shape: &'a [usize],
     plain: Option<Plain>,
-    /// Decodes a tile that is not plain, such as a compressed one.
+    /// Decodes a tile that is not plain (uncompressed, in memory order).
     decode: &'a dyn Fn(Vec<u8>) -> Result<Vec<u8>, String>,
 }
 
@@ -302,7 +302,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a plain tile of a file piece by piece, so that a piece is still in a core's caches when its checksum is computed.
+    /// Reads a plain tile (uncompressed, in memory order) of a file piece by piece, so that a piece is still in a core's caches when its
+    /// checksum is computed.
     fn pass(&mut self, form: &Form<'_>, plain: Plain, tile: &Tile) -> Result<(), Fault> {
         let (elements, checksum) = self.lengths(form, plain, tile)?;
         self.seek(tile.at.start)?;
@@ -320,7 +321,8 @@ impl Reader<'_> {
         self.compare(tile, sum.value(), &stored[..checksum])
     }
 
-    /// Reads a plain tile of `elements` bytes through the thread's buffer, and copies the needed elements to the destination.
+    /// Reads a plain tile (uncompressed, in memory order) of `elements` bytes through the thread's buffer, and copies the needed elements
+    /// to the destination.
     fn scatter(&mut self, tile: &Tile, elements: usize, sum: &mut Crc32c) -> io::Result<()> {
         let mut left = elements;
         let mut scatter = Scatter::new(&tile.region, self.target.wanted, self.target.width);
@@ -357,8 +359,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Returns the sizes in bytes of a plain tile's elements and of its checksum. It is an error if their sum differs from the size of the
-    /// tile in the file.
+    /// Returns the sizes in bytes of the elements and of the checksum of a plain tile (uncompressed, in memory order). It is an error if
+    /// their sum differs from the size of the tile in the file.
     fn lengths(&self, form: &Form<'_>, plain: Plain, tile: &Tile) -> Result<(usize, usize), Fault> {
         let elements = form.shape.iter().product::<usize>() * self.target.width;
         let checksum = if plain.has_checksum { CRC } else { 0 };

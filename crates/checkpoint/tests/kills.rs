@@ -1,4 +1,4 @@
-//! A training run that is killed at any time resumes from its last complete checkpoint, bit for bit.
+//! Tests that a training run that is killed at any time resumes from its last complete checkpoint, bit for bit.
 //!
 //! This program starts itself as the training run, kills that process, and checks the checkpoints. `SHARDC_KILLS` is the number of kills,
 //! by default a few. `SHARDC_KILLS_STORE` names a folder of an object store without checkpoints. If it is not set, the training runs save

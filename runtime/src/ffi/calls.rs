@@ -1,5 +1,5 @@
-//! Functions of this process that compiled programs call as custom calls. They implement collectives between processes for plugins that
-//! have none.
+//! Functions of this process that compiled programs call as custom calls. They implement collectives between processes, for plugins that do
+//! not implement such collectives.
 //!
 //! These functions are registered with a plugin by name, for the life of the process. A call finds the job and the launch to which it
 //! belongs through the execution context of the launch. So there is no global state, and each client can have its own job.

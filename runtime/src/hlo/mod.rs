@@ -1,8 +1,8 @@
 //! The collectives of an optimized HLO program, with the bytes that one device sends.
 //!
-//! The bytes are those of ring algorithms over the `k` devices of a group, in one execution of the program on one device: an all-gather
-//! sends `(k-1)/k` of its result, a reduce-scatter `(k-1)/k` of its operand, an all-reduce `2(k-1)/k`, an all-to-all `(k-1)/k`, a
-//! collective-permute its whole operand. A collective in a loop counts once per iteration if the trip count is known, and once otherwise.
+//! The bytes are those that one device sends in one execution of the program, with ring algorithms over the `k` devices of a group. An
+//! all-gather sends `(k-1)/k` of its result, a reduce-scatter `(k-1)/k` of its operand, an all-reduce `2(k-1)/k`, an all-to-all `(k-1)/k`,
+//! a collective-permute its whole operand. A collective in a loop counts once per iteration if the trip count is known, and once otherwise.
 
 mod proto;
 mod scattered;

@@ -51,7 +51,7 @@ pub(crate) use spec::ATTRIBUTE;
 
 use crate::error::Result;
 
-/// The custom call target of collectives between processes, for a plugin that has none.
+/// The custom call target by which programs run collectives between processes, for plugins that do not implement such collectives.
 pub const COLLECTIVE_TARGET: &str = "shardc.collective";
 /// The custom call target that returns the index of the calling process's first device among all devices of the program, as a scalar of
 /// type `ui32`.

@@ -1,4 +1,4 @@
-//! Transfers and executions that are unfinished when their call returns.
+//! Tests of transfers and executions that are unfinished when their call returns.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

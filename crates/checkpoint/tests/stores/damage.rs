@@ -1,4 +1,4 @@
-//! All torn, corrupted or missing objects are detected and named, and no wrong data is returned.
+//! Tests that all torn, corrupted or missing objects are detected and named, and no wrong data is returned.
 
 use shardc_checkpoint::{Alone, Checkpoint, CheckpointError, Fit, Info, Region, Store, Wanted};
 

@@ -1,4 +1,4 @@
-//! If a store fails, no complete checkpoint is lost, and incomplete ones are not listed.
+//! Tests that if a store fails, no complete checkpoint is lost, and incomplete ones are not listed.
 
 use std::ops::Range;
 use std::sync::Arc;

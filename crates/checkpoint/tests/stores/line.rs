@@ -1,4 +1,4 @@
-//! An unreliable network to a real server: connections that break in the middle of a message.
+//! Tests of an unreliable network to a real server: connections that break in the middle of a message.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};

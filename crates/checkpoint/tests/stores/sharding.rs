@@ -1,4 +1,4 @@
-//! Checkpoints are restored bit for bit with another sharding and another number of processes.
+//! Tests that checkpoints are restored bit for bit with another sharding and another number of processes.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -111,8 +111,8 @@ pub(crate) fn checkpoints_are_not_overwritten(place: &Place) {
 }
 
 pub(crate) fn truncated_large_blocks_round_trip(place: &Place) {
-    // Blocks of four MiB, of which the last is truncated in both dimensions. In a folder, the end of each file is written before its
-    // beginning.
+    // Saves an array in blocks of four MiB, of which the last is truncated in both dimensions. In a folder, the end of each file is written
+    // before its beginning.
     let mut arrays = Arrays::new();
     arrays.insert("w".to_owned(), (array(5, DType::F32, &[2050, 2055]), vec![2, 2]));
     arrays.insert("v".to_owned(), (array(6, DType::BF16, &[3_500_001]), vec![2]));

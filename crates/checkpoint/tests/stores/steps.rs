@@ -1,4 +1,4 @@
-//! A manager's checkpoints are listed, kept and deleted by step number, and can be saved asynchronously.
+//! Tests that the checkpoints of a manager are listed, kept and deleted by step number, and can be saved asynchronously.
 
 use shardc_checkpoint::{Alone, CheckpointManager, Entry, Info, Keep, Options, Region};
 use shardc_ir::DType;

@@ -1,4 +1,4 @@
-//! If a real file system is full or read-only, complete checkpoints are unchanged, and incomplete ones are not listed.
+//! Tests that if a real file system is full or read-only, complete checkpoints are unchanged, and incomplete ones are not listed.
 //!
 //! All tests but one mount a file system for this, which requires root.
 

@@ -1,4 +1,4 @@
-//! The checkpoint manager: saving, retention, asynchronous saves, and preemption.
+//! Tests of the checkpoint manager: saving, retention, asynchronous saves, and preemption.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

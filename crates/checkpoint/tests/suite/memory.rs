@@ -1,4 +1,4 @@
-//! In addition to the state, a save or a restore needs at most twice the memory of the largest shard.
+//! Tests that, in addition to the state, a save or a restore needs at most twice the memory of the largest shard.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]

@@ -119,7 +119,7 @@ pub(super) fn download(
         file.write_all(data).map_err(RuntimeError::io(to))?;
         received += size as u64;
         if received > bounds.wheel {
-            // The partial file cannot be the beginning of the pinned file, so it is removed.
+            // The partial file is larger than any pinned file, so a later attempt could not continue it.
             let _ = fs::remove_file(to);
             return Err(too_large());
         }

@@ -1,6 +1,6 @@
 //! The retention policy.
 
-/// The retention policy, applied when a newer step is complete; all steps are kept if nothing is set. The newest step is always kept.
+/// The retention policy, applied when a newer step is complete; all steps are kept if `newest` is not set. The newest step is always kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keep {
     /// The number of steps to keep: those with the highest step numbers, regardless of when they were saved.

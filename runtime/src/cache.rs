@@ -1,8 +1,8 @@
 //! Compilation cache: a folder of compiled executables.
 //!
-//! The key covers all inputs of a compilation: the program's text, the options, the plugin's build and the devices. For the CPU plugin,
-//! which compiles for the host's processor, it also covers the features of that processor. An entry is written to a temporary file and
-//! renamed, so several processes can share a folder. A damaged entry is compiled again.
+//! The key of an entry is a hash of all inputs of a compilation: the program's text, the options, the plugin's build and the devices. For
+//! the CPU plugin, which compiles for the host's processor, the hash also covers the features of that processor. An entry is written to a
+//! temporary file and renamed, so several processes can share a folder. A damaged entry is compiled again.
 //!
 //! Executables are code: anyone who can write to the folder can have code executed.
 
@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Result, RuntimeError};
 
-/// The magic bytes at the start of an entry. The version is increased when the format of entries or keys changes.
+/// The magic bytes at the start of an entry, which end with a version. The version is increased when the format of entries or keys changes.
 const MAGIC: &[u8; 16] = b"shardc compiled1";
 const DIGEST: usize = 32;
 
@@ -31,8 +31,8 @@ pub struct CompileCache {
 }
 
 impl CompileCache {
-    /// Opens the cache in this folder, which is created if it does not exist. The limit is 10 GiB unless [`CompileCache::max_bytes`] sets
-    /// it.
+    /// Opens the cache in this folder, which is created if it does not exist. The total size of the entries is limited to 10 GiB, or to the
+    /// limit set by [`CompileCache::max_bytes`].
     ///
     /// # Errors
     ///
@@ -44,7 +44,8 @@ impl CompileCache {
         Ok(CompileCache { folder, salt: String::new(), max_bytes: 10 << 30, hits, misses })
     }
 
-    /// Adds `salt` to the key of every entry: for inputs that the plugin reads itself, such as `XLA_FLAGS`.
+    /// Sets a text that is part of the key of every entry. Use it for inputs of compilation that only the plugin reads, such as the
+    /// variable `XLA_FLAGS`.
     #[must_use]
     pub fn salt(mut self, salt: impl Into<String>) -> CompileCache {
         self.salt = salt.into();
@@ -58,19 +59,19 @@ impl CompileCache {
         self
     }
 
-    /// The number of programs found in the cache.
+    /// The number of programs that were found in the cache, by this process.
     #[must_use]
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// The number of programs that had to be compiled.
+    /// The number of programs that this process had to compile because they were not in the cache.
     #[must_use]
     pub fn misses(&self) -> u64 {
         self.misses.load(Ordering::Relaxed)
     }
 
-    /// The file of a program; `parts` are the inputs of its compilation.
+    /// Returns the path of the entry of a program; `parts` are all inputs of its compilation, from which the key is computed.
     pub(crate) fn entry(&self, parts: &[&[u8]]) -> PathBuf {
         let mut digest = Sha256::new();
         for part in [MAGIC, self.salt.as_bytes()].into_iter().chain(parts.iter().copied()) {
@@ -90,7 +91,7 @@ impl CompileCache {
             is_whole.then(|| body.to_vec())
         });
         if found.is_some() {
-            // Marks the entry as used: the entry with the oldest modification time is the least recently used.
+            // Sets the modification time to now. It records the last use: the entry with the oldest time is removed first.
             let _ = fs::File::open(entry).and_then(|file| file.set_modified(SystemTime::now()));
         }
         let count = if found.is_some() { &self.hits } else { &self.misses };
@@ -119,7 +120,7 @@ impl CompileCache {
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
             if path.extension().is_some_and(|extension| extension == "xla")
-                // Another process may have removed the entry.
+                // Skips an entry that another process has removed meanwhile.
                 && let Ok(metadata) = path.metadata()
             {
                 entries.push((metadata.modified()?, metadata.len(), path));
@@ -183,7 +184,7 @@ mod tests {
             let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(i as u64 + 1);
             fs::File::options().write(true).open(entry).unwrap().set_modified(time).unwrap();
             if i == 1 {
-                // This entry is used last.
+                // Entry 0 is read after it was written, so it is the most recently used of the first two and is kept.
                 assert!(cache.read(&entries[0]).is_some());
             }
         }

@@ -17,7 +17,7 @@ use crate::plugin_options::{self, MAX_CPU_DEVICES, PluginOptions, Value};
 use crate::processes::Processes;
 
 /// A set of devices of one kind, and their compiler. Cheap to clone; usable from any thread. Dropping the last clone waits for executions
-/// in flight: a process that exits while a plugin's threads run would crash.
+/// in flight: a process that exits while threads of a plugin run may crash.
 #[derive(Clone)]
 pub struct Client {
     raw: Arc<RawClient>,
@@ -30,7 +30,7 @@ pub struct Client {
     _end: Arc<End>,
 }
 
-/// Waits for the executions on a client when dropped.
+/// Waits for the executions in flight on a client when it is dropped.
 struct End(Arc<RawClient>);
 
 impl Drop for End {
@@ -58,16 +58,17 @@ impl Client {
         Client::create(plugin, &options.into(), None)
     }
 
-    /// Starts the client of one process of a job, for a plugin of this kind; all processes must call this.
+    /// Starts this process's client of a job of several processes; all processes must call this, with a plugin of the same kind.
     ///
-    /// With a CPU plugin each process has its own client, all with the same number of devices. For [`Client::compile_across`], device IDs
-    /// count from 0 in the order of the processes. CUDA plugins find each other through the job's store, TPU plugins through their
-    /// machines' configuration: then one client has the devices of all processes, and [`Client::compile`] compiles for them.
+    /// With a CPU plugin each process has its own client, all with the same number of devices. For [`Client::compile_across`], the devices
+    /// of all processes are numbered from 0, in the order of the processes. With a CUDA or TPU plugin, the client has the devices of all
+    /// processes, and [`Client::compile`] compiles for all of them. CUDA plugins of different processes find each other through the job's
+    /// key-value store, TPU plugins through the configuration of their machines.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::new`]; processes have different numbers of devices; a process is gone; the plugin does not support calls of host
-    /// functions.
+    /// Those of [`Client::new`]; processes have different numbers of devices; a process is gone; the plugin does not support programs that
+    /// call host functions.
     pub fn across(
         plugin: &Plugin,
         kind: PluginKind,
@@ -113,19 +114,19 @@ impl Client {
         Ok(Client { raw, devices, ids, platform_name, processes, cache: None, _end: end })
     }
 
-    /// The devices that this process can use, in ascending order of IDs.
+    /// The devices on which this process can place arrays and run programs, in ascending order of IDs.
     #[must_use]
     pub fn devices(&self) -> &[Device] {
         &self.devices
     }
 
-    /// The processes of the job, if there are several.
+    /// The processes of the job to which this client belongs; `None` for a client of one process.
     #[must_use]
     pub fn processes(&self) -> Option<&Processes> {
         self.processes.as_ref()
     }
 
-    /// `cpu`, `tpu`, `cuda`.
+    /// The platform of the devices: `cpu`, `tpu` or `cuda`.
     #[must_use]
     pub fn platform_name(&self) -> &str {
         &self.platform_name
@@ -158,10 +159,10 @@ impl Client {
         LoadedExecutable::new(raw, places, ids.len())
     }
 
-    /// Compiles this process's part of a program for the devices of all processes. `program` is the program of each process, with
-    /// calls instead of collectives between processes; `options` apply to the devices of one process.
+    /// Compiles this process's part of a program for the devices of all processes. `program` is the part of one process, in which calls of
+    /// host functions replace the collectives between processes. `options` apply to the devices of one process.
     ///
-    /// All processes have to compile the same text, and execute it equally often.
+    /// All processes must compile the same text, and execute it the same number of times.
     ///
     /// # Errors
     ///
@@ -186,7 +187,7 @@ impl Client {
         LoadedExecutable::new(raw.across(across), places, devices * processes.count())
     }
 
-    /// Compiles a program; also returns the IDs of its devices.
+    /// Compiles a program, or loads it from the cache. Also returns the IDs of the devices for which it was compiled.
     fn compile_raw(&self, program: &[u8], options: &CompileOptions) -> Result<(RawProgram, Vec<i32>)> {
         let wanted = options.num_devices();
         let ids: Vec<i32> = match &options.device_ids {
@@ -217,7 +218,7 @@ impl Client {
         Ok((raw, ids))
     }
 
-    /// The inputs of a compilation other than the program.
+    /// Returns the inputs of a compilation other than the program as text, for the key of the cache.
     fn fingerprint(&self, options: &CompileOptions, ids: &[i32]) -> Result<String> {
         let kinds: Vec<&str> = self.devices.iter().map(Device::kind).collect();
         let processor = if self.platform_name == "cpu" { cache::processor() } else { String::new() };
@@ -234,15 +235,15 @@ impl Client {
         ))
     }
 
-    /// Sets a cache folder for executables: a program compiled before with the same plugin, options and devices is loaded instead.
+    /// Sets a cache of executables: a program that was compiled before with the same plugin, options and devices is loaded from the cache.
     #[must_use]
     pub fn with_cache(mut self, cache: Arc<CompileCache>) -> Client {
         self.cache = Some(cache);
         self
     }
 
-    /// Loads an executable from [`LoadedExecutable::serialize`] on the devices that it was compiled for. It must come from the same build
-    /// of the plugin. The bytes contain code: do not load them from untrusted sources.
+    /// Loads an executable from bytes that [`LoadedExecutable::serialize`] returned, on the devices for which it was compiled. The bytes
+    /// must come from the same build of the plugin. The bytes contain code: do not load them from untrusted sources.
     ///
     /// # Errors
     ///
@@ -253,7 +254,7 @@ impl Client {
         LoadedExecutable::new(raw, (0..count).collect(), count)
     }
 
-    /// Whether a buffer is on a device of this client.
+    /// Returns whether a buffer is on a device of this client.
     pub(crate) fn has(&self, buffer: &Buffer) -> bool {
         buffer.is_of(&self.raw)
     }

@@ -38,8 +38,8 @@ impl Device {
         &self.raw.kind
     }
 
-    /// Returns this device, except that new arrays are placed in its memory of this kind instead of the default memory. `pinned_host` is
-    /// host memory that the device accesses directly.
+    /// Returns this device, except that new arrays on it are placed in its memory of kind `kind` instead of the default memory.
+    /// `pinned_host` is host memory that the device accesses directly.
     ///
     /// # Errors
     ///
@@ -53,8 +53,8 @@ impl Device {
         }
     }
 
-    /// Returns this device, except that new arrays of the layout's rank are stored in this layout; others are stored in the plugin's
-    /// default layout. Elements keep their indices: only their order in memory changes.
+    /// Returns this device, except that new arrays with as many dimensions as `layout` are stored in this layout. Other arrays are stored
+    /// in the plugin's default layout. Elements keep their indices: only their order in memory changes.
     #[must_use]
     pub fn with_layout(&self, layout: Arc<DeviceLayout>) -> Device {
         Device { raw: self.raw.with_layout(Some(layout)) }
@@ -64,7 +64,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::NotAvailable`] (RT0206) if the plugin has no statistics, like the CPU plugin.
+    /// [`RuntimeError::NotAvailable`] (RT0206) if the plugin has no such statistics; the CPU plugin has none.
     pub fn memory_stats(&self) -> Result<DeviceMemory> {
         let stats = self.raw.memory_stats().map_err(|error| match error {
             RuntimeError::Pjrt { code: PjrtCode::UNIMPLEMENTED, .. } | RuntimeError::PluginLacks { .. } => {
@@ -98,16 +98,16 @@ pub struct DeviceMemory {
     pub allocations: Option<u64>,
 }
 
-/// An array on a device. Cheap to clone: clones share the device's memory. Its content may not be computed yet.
+/// An array on a device. Cheap to clone: clones share the device's memory. Its content may still be computed or transferred.
 #[derive(Clone)]
 pub struct Buffer {
-    /// The execution that produces its content.
+    /// The execution that produces the content; `None` if no execution produces it.
     flight: Option<Arc<Flight>>,
     raw: Arc<RawBuffer>,
     dtype: DType,
     shape: Vec<usize>,
     device: i32,
-    /// The layout; `None` for the plugin's default for its type.
+    /// The layout; `None` for the plugin's default layout of this element type and shape.
     layout: Option<Arc<DeviceLayout>>,
 }
 
@@ -123,28 +123,29 @@ impl Buffer {
         Ok(Buffer { flight: None, raw: Arc::new(raw), dtype, shape, device, layout: None })
     }
 
-    /// A result of a launch on a device.
+    /// Wraps a result of a launch on the device with ID `device`.
     pub(crate) fn of_launch(raw: RawBuffer, device: i32, flight: &Arc<Flight>) -> Result<Buffer> {
         Ok(Buffer { flight: Some(flight.clone()), ..Buffer::new(raw, device)? })
     }
 
-    /// Returns this array, marked as stored in this layout; `None` for the plugin's default.
+    /// Returns this array, with the information that the plugin stored it in this layout; `None` for the plugin's default. Nothing is
+    /// copied.
     pub(crate) fn in_layout(self, layout: Option<Arc<DeviceLayout>>) -> Buffer {
         Buffer { layout, ..self }
     }
 
-    /// The memory layout; `None` for the plugin's default for its type.
+    /// The memory layout; `None` for the plugin's default layout of this element type and shape.
     #[must_use]
     pub fn device_layout(&self) -> Option<&Arc<DeviceLayout>> {
         self.layout.as_ref()
     }
 
-    /// The layout as the plugin reports it.
+    /// The layout as the plugin reports it; `None` if the plugin does not report it.
     pub(crate) fn reported_layout(&self) -> Result<Option<DeviceLayout>> {
         self.raw.layout()
     }
 
-    /// The launch that produces its content.
+    /// The launch that produces the content; `None` if no launch produces it.
     pub(crate) fn flight(&self) -> Option<&Arc<Flight>> {
         self.flight.as_ref()
     }
@@ -157,7 +158,7 @@ impl Buffer {
         self.raw.is_of(client)
     }
 
-    /// The ID of its device, as [`Device::id`].
+    /// The ID of the device of this array, as [`Device::id`].
     #[must_use]
     pub fn device_id(&self) -> i32 {
         self.device
@@ -181,7 +182,7 @@ impl Buffer {
         ArrayType { dtype: self.dtype, shape: self.shape.clone() }
     }
 
-    /// The kind of memory that contains it: `device`, `pinned_host`.
+    /// The kind of memory that contains the array: `device`, `pinned_host`.
     ///
     /// # Errors
     ///
@@ -190,7 +191,7 @@ impl Buffer {
         self.raw.memory_kind()
     }
 
-    /// Returns a copy in its device's memory of this kind. Waits for the content.
+    /// Returns a copy of this array in another kind of memory of `device`, its device. Waits for the content of this array.
     ///
     /// # Errors
     ///
@@ -199,7 +200,7 @@ impl Buffer {
     pub fn copied_to(&self, device: &Device, kind: &str) -> Result<Buffer> {
         self.wait()?;
         let there = device.in_memory(kind)?;
-        // Plugins copy between memories, but not within one.
+        // Plugins copy arrays from one memory to another, but not within one memory.
         if self.memory_kind()? != kind {
             let copy = Buffer::new(self.raw.copy_to(&there.raw)?, self.device)?;
             return Ok(copy.in_layout(self.layout.clone()));
@@ -207,7 +208,7 @@ impl Buffer {
         self.copied_in(&there, self.layout.as_ref())
     }
 
-    /// Returns a copy on a device in a layout, or in the plugin's default layout. It is copied through the host.
+    /// Returns a copy on a device in this layout; `None` is the plugin's default. The elements are copied through the host.
     pub(crate) fn copied_in(&self, device: &Device, layout: Option<&Arc<DeviceLayout>>) -> Result<Buffer> {
         let array = self.to_host()?;
         match layout {
@@ -252,7 +253,7 @@ impl Buffer {
         self.raw.wait()
     }
 
-    /// Waits for the execution that produces the content, because that wait has a time limit; a wait for the buffer has none.
+    /// Waits for the execution that produces the content. This wait has a time limit, unlike a wait for the buffer itself.
     fn wait_for_run(&self) -> Result<()> {
         let Some(flight) = &self.flight else { return Ok(()) };
         if !flight.is_over() {

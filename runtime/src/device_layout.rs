@@ -12,13 +12,14 @@ use crate::host::HostArray;
 /// Printed and parsed in XLA's notation, `{0,1:T(8,128)}`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceLayout {
-    /// The dimensions, from the contiguous dimension to the dimension with the largest stride.
+    /// The indices of the dimensions, from the contiguous dimension to the one with the largest stride.
     minor_to_major: Vec<usize>,
-    /// The tiles, from the outermost to the innermost; `None` is a dimension that the tile combines with the next one.
+    /// The tiles, from the outermost to the innermost. Each tile lists its size in each dimension; `None` is a dimension that the tile
+    /// combines with the next one.
     tiles: Vec<Vec<Option<u64>>>,
 }
 
-/// XLA's number for a dimension that a tile combines with the next one (`*` in text).
+/// The tile size by which XLA denotes a dimension that a tile combines with the next one (`*` in text).
 const COMBINED: i64 = i64::MIN;
 
 impl DeviceLayout {
@@ -33,7 +34,7 @@ impl DeviceLayout {
             .then(|| DeviceLayout { minor_to_major: minor_to_major.to_vec(), tiles: Vec::new() })
     }
 
-    /// The untiled layout whose last dimension is contiguous.
+    /// Creates the untiled layout of an array of this rank whose last dimension is contiguous.
     #[must_use]
     pub fn row_major(rank: usize) -> DeviceLayout {
         DeviceLayout { minor_to_major: (0..rank).rev().collect(), tiles: Vec::new() }
@@ -50,7 +51,7 @@ impl DeviceLayout {
             order => order.split(',').map(|n| n.trim().parse().ok()).collect::<Option<Vec<usize>>>()?,
         };
         let mut layout = DeviceLayout::untiled(&minor_to_major)?;
-        // The groups after `T` are the tiles; every other attribute begins with a different letter.
+        // The parenthesized groups after the letter `T` are the tiles; other attributes begin with other letters, and are skipped.
         let mut is_tile = false;
         let mut rest = attributes;
         while let Some(first) = rest.chars().next() {
@@ -72,7 +73,7 @@ impl DeviceLayout {
         Some(layout)
     }
 
-    /// A layout from the plain numbers of XLA's protocols.
+    /// Creates a layout from the integers with which XLA's protocols encode it; `None` if they are invalid.
     pub(crate) fn from_numbers(minor_to_major: &[i64], tiles: &[Vec<i64>]) -> Option<DeviceLayout> {
         let order: Vec<usize> =
             minor_to_major.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<_>>()?;
@@ -83,7 +84,7 @@ impl DeviceLayout {
         Some(layout)
     }
 
-    /// The order of the dimensions, starting with the contiguous dimension.
+    /// The indices of the dimensions, from the contiguous dimension to the one with the largest stride.
     #[must_use]
     pub fn minor_to_major(&self) -> &[usize] {
         &self.minor_to_major
@@ -95,20 +96,21 @@ impl DeviceLayout {
         self.minor_to_major.len()
     }
 
-    /// The sizes of the tiles as the C API passes them: all sizes in one list, and the number of sizes of each tile.
+    /// The sizes of the tiles as the C API passes them: one list with the sizes of all tiles, and one with the number of sizes of each
+    /// tile.
     pub(crate) fn flat_tiles(&self) -> (Vec<i64>, Vec<usize>) {
         let size = |n: &Option<u64>| n.map_or(COMBINED, |n| i64::try_from(n).unwrap_or(i64::MAX));
         (self.tiles.iter().flatten().map(size).collect(), self.tiles.iter().map(Vec::len).collect())
     }
 
-    /// Whether both layouts store an array of this shape in the same order of dimensions. Tiles are not compared: plugins that use tiles
-    /// compare them at launch.
+    /// Returns whether both layouts store an array of this shape in the same order of dimensions. Tiles are not compared: plugins that use
+    /// tiles compare them at launch.
     #[must_use]
     pub fn has_same_order(&self, other: &DeviceLayout, shape: &[usize]) -> bool {
         if self.rank() != shape.len() || other.rank() != shape.len() {
             return false;
         }
-        // A dimension of size 1 may have any position, except with tiles, which cover the two most minor dimensions.
+        // The position of a dimension of size 1 does not matter, unless there are tiles, which apply to the most minor dimensions.
         let is_free = self.tiles.is_empty() && other.tiles.is_empty();
         let counted = |layout: &DeviceLayout| -> Vec<usize> {
             layout.minor_to_major.iter().copied().filter(|&dim| !is_free || shape[dim] != 1).collect()
@@ -116,7 +118,7 @@ impl DeviceLayout {
         counted(self) == counted(other)
     }
 
-    /// Reorders `data` to row-major order: the elements of an array of this type and shape in this untiled layout.
+    /// Reorders `data`, the elements of an array of this type and shape in this layout, to row-major order. Tiles are not supported.
     pub(crate) fn to_row_major(&self, dtype: DType, shape: &[usize], data: Vec<u8>) -> Result<Vec<u8>> {
         if self.rank() != shape.len() || data.len() != HostArray::byte_size(dtype, shape)? {
             return Err(RuntimeError::Layout(format!(
@@ -156,7 +158,7 @@ impl fmt::Display for DeviceLayout {
     }
 }
 
-/// Gathers the elements of `WIDTH` bytes at all indices, the last dimension fastest; `strides` are in elements.
+/// Returns the elements, of `WIDTH` bytes each, in row-major order of `shape`. `strides` are the strides of `data` in elements.
 fn gathered<const WIDTH: usize>(data: &[u8], shape: &[usize], strides: &[usize]) -> Vec<u8> {
     let (elements, _) = data.as_chunks::<WIDTH>();
     let mut result = Vec::with_capacity(data.len());

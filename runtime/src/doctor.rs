@@ -13,16 +13,16 @@ use crate::plugin::{Environment, FoundPlugin, PluginKind, list};
 pub struct Check {
     /// The kind of plugin.
     pub kind: PluginKind,
-    /// The plugin, or `None` if there is none of this kind.
+    /// The plugin; `None` if no plugin of this kind was found.
     pub found: Option<FoundPlugin>,
-    /// The health.
+    /// The state of the plugin.
     pub health: Health,
 }
 
-/// Checks every plugin that can be found. Returns one entry for each, and one for each kind without a plugin.
+/// Checks every plugin that can be found. Returns one result for each plugin, and one for each kind of which no plugin was found.
 ///
 /// Each plugin is loaded in its own process, so a plugin that crashes is reported and does not end the caller. `program` is as for
-/// [`crate::aot::compile_in_child`]; without it, plugins are loaded in this process. The TPU plugin is queried for devices only if the
+/// [`crate::aot::compile_in_child`]; if it is `None`, plugins are loaded in this process. The TPU plugin is queried for devices only if the
 /// machine has TPU device files, because a search for an absent TPU may end the process.
 #[must_use]
 pub fn doctor(environment: &Environment, program: Option<&Path>) -> Vec<Check> {

@@ -1,8 +1,8 @@
 //! Errors of the runtime.
 //!
-//! Every error has a class (who must act), a stable code (`RT0101`), a message, and often a hint with the next step. The first
-//! two digits of a code are: 01 plugins, 02 PJRT calls, 03 arguments, 04 shardings, 05 ahead-of-time compilation, 06 files, 07
-//! several processes.
+//! Every error has a class (who must fix it), a stable code (`RT0101`), a message, and often a hint with the next step. The first two
+//! digits of a code are: 01 plugins, 02 PJRT calls, 03 arguments, 04 shardings, 05 ahead-of-time compilation, 06 files, 07 several
+//! processes.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use crate::memory::{Bytes, MemoryLimit, MemoryNeed, Shortage};
 use crate::mismatch::{self, Mismatch};
 
-/// Shorthand for a result of this crate.
+/// The result type of this crate.
 pub type Result<T, E = RuntimeError> = std::result::Result<T, E>;
 
-/// Who must fix the problem.
+/// The class of an error: who must fix the problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorClass {
@@ -44,7 +44,7 @@ impl fmt::Display for ErrorClass {
 pub struct PjrtCode(pub i32);
 
 impl PjrtCode {
-    /// No code was given.
+    /// The status has no specific code.
     pub const UNKNOWN: PjrtCode = PjrtCode(2);
     /// The argument is invalid regardless of the system's state.
     pub const INVALID_ARGUMENT: PjrtCode = PjrtCode(3);
@@ -52,7 +52,7 @@ impl PjrtCode {
     pub const NOT_FOUND: PjrtCode = PjrtCode(5);
     /// Out of memory, most often on the device.
     pub const RESOURCE_EXHAUSTED: PjrtCode = PjrtCode(8);
-    /// The plugin does not support this.
+    /// The plugin does not support the request.
     pub const UNIMPLEMENTED: PjrtCode = PjrtCode(12);
 
     /// The name that XLA prints for the code: `INVALID_ARGUMENT`.
@@ -82,7 +82,7 @@ impl PjrtCode {
 
     fn class(self) -> ErrorClass {
         match self.0 {
-            // FAILED_PRECONDITION and OUT_OF_RANGE also describe the caller's arguments.
+            // FAILED_PRECONDITION (9) and OUT_OF_RANGE (11) are returned for invalid arguments, too.
             3 | 5 | 8 | 9 | 11 => ErrorClass::InvalidInput,
             12 => ErrorClass::Unsupported,
             _ => ErrorClass::Internal,
@@ -105,7 +105,7 @@ pub enum RuntimeError {
     /// The plugin's file exists but cannot be loaded.
     #[error("cannot load the PJRT plugin {}: {reason}", .path.display())]
     PluginLoad {
-        /// The file.
+        /// The path of the plugin's file.
         path: PathBuf,
         /// The error of the dynamic loader or the plugin.
         reason: String,
@@ -113,7 +113,7 @@ pub enum RuntimeError {
     /// The plugin's C API lacks a required function.
     #[error("the PJRT plugin {} (C API {version}) has no {function}", .path.display())]
     PluginLacks {
-        /// The plugin's file.
+        /// The path of the plugin's file.
         path: PathBuf,
         /// The C API version.
         version: String,
@@ -139,24 +139,24 @@ pub enum RuntimeError {
     /// The checksum of a download differs from the pinned one.
     #[error("{package} has sha256 {got}, expected {expected}")]
     Digest {
-        /// The file.
+        /// The name of the downloaded file.
         package: String,
-        /// Hexadecimal, as pinned in shardc.
+        /// The pinned checksum, in hexadecimal.
         expected: String,
-        /// Hexadecimal, of the download.
+        /// The checksum of the download, in hexadecimal.
         got: String,
     },
     /// An installed plugin was changed since its installation.
     #[error("the PJRT plugin {} is damaged: it has sha256 {got}, and had {expected} when it was installed", .path.display())]
     Damaged {
-        /// The file.
+        /// The path of the plugin's file.
         path: PathBuf,
-        /// Hexadecimal, at installation.
+        /// The checksum at installation, in hexadecimal.
         expected: String,
-        /// Hexadecimal, now.
+        /// The checksum now, in hexadecimal.
         got: String,
     },
-    /// The CUDA plugin finds no GPU or no driver.
+    /// The CUDA plugin cannot start because the machine has no GPU or no driver.
     #[error("the PJRT plugin {} finds no GPU on this machine: {message}", .plugin.display())]
     NoGpu {
         /// The plugin's file.
@@ -167,7 +167,7 @@ pub enum RuntimeError {
     /// A PJRT call failed.
     #[error("{call}: {}: {message}", .code.name())]
     Pjrt {
-        /// The function of the C API.
+        /// The name of the function of the C API.
         call: &'static str,
         /// The status code.
         code: PjrtCode,
@@ -177,7 +177,7 @@ pub enum RuntimeError {
     /// Out of memory on a device.
     #[error("out of memory{}: {call}: {message}", size_asked(*.asked))]
     OutOfMemory {
-        /// The function of the C API.
+        /// The name of the function of the C API.
         call: &'static str,
         /// The status code.
         code: PjrtCode,
@@ -189,7 +189,7 @@ pub enum RuntimeError {
     /// The plugin does not provide the requested data.
     #[error("the plugin for {kind} does not provide {what}")]
     NotAvailable {
-        /// The requested data.
+        /// The data that was requested.
         what: &'static str,
         /// The kind of device.
         kind: String,
@@ -205,9 +205,9 @@ pub enum RuntimeError {
     /// The plugin returned a value that the API does not permit.
     #[error("{call} returned {what}")]
     Protocol {
-        /// The function of the C API.
+        /// The name of the function of the C API.
         call: &'static str,
-        /// The returned value.
+        /// A description of the returned value.
         what: String,
     },
     /// An execution exceeded its time limit.
@@ -215,15 +215,15 @@ pub enum RuntimeError {
     TimeLimit {
         /// The time limit.
         limit: Duration,
-        /// The IDs of the finished devices.
+        /// The IDs of the devices that finished the execution.
         done: Vec<i32>,
-        /// The IDs of the devices that are running or waiting for others.
+        /// The IDs of the devices that are still running, or waiting for other devices.
         waiting: Vec<i32>,
     },
-    /// Devices of the client are hung, so nothing can run on it any more.
+    /// Devices of the client hang, so no program can run on the client any more.
     #[error("this client cannot run programs any more: {reason}")]
     ClientLost {
-        /// The earlier event.
+        /// The event that made the devices hang.
         reason: String,
     },
     /// Arguments are inconsistent or out of range.
@@ -234,21 +234,21 @@ pub enum RuntimeError {
     Devices {
         /// The number of devices of the program.
         program: usize,
-        /// The number of existing devices.
+        /// The number of devices of the target.
         available: usize,
     },
     /// The number of virtual devices is zero or exceeds the maximum of a process.
     #[error("cannot use {wanted} virtual devices: the CPU plugin supports 1 to {limit}")]
     DeviceLimit {
-        /// The requested number.
+        /// The requested number of virtual devices.
         wanted: usize,
-        /// The maximum number.
+        /// The maximum number of virtual devices.
         limit: usize,
     },
     /// Inputs do not match the program's parameters.
     #[error("{}", mismatch::describe(.mismatches, *.parameters))]
     Inputs {
-        /// All mismatches, keyed by input index.
+        /// All mismatches; each contains the index of its input.
         mismatches: Vec<Mismatch>,
         /// The number of the program's parameters.
         parameters: usize,
@@ -278,24 +278,24 @@ pub enum RuntimeError {
     /// A sharding is invalid, or does not match its arrays or devices.
     #[error("{0}")]
     Layout(String),
-    /// Other processes hold shards of the array.
+    /// The operation needs the full array, but other processes hold shards of it.
     #[error(
         "this process has {here} of the {devices} devices of an array {ty}, which do not hold the full array"
     )]
     Elsewhere {
         /// Type of the array.
         ty: String,
-        /// The number of its devices in this process.
+        /// The number of devices of the array in this process.
         here: usize,
-        /// The number of its devices.
+        /// The number of devices of the array in all processes.
         devices: usize,
     },
     /// An invalid target string.
     #[error("invalid target `{text}`: {reason}")]
     Target {
-        /// The given string.
+        /// The target string.
         text: String,
-        /// The reason.
+        /// The reason why the target is invalid.
         reason: String,
     },
     /// The compiler's process died.
@@ -319,13 +319,13 @@ pub enum RuntimeError {
     /// An error reported by a child process.
     #[error("{message}")]
     Child {
-        /// The error code in the child, such as `RT0202`.
+        /// The error code that the child process reported, such as `RT0202`.
         code: String,
-        /// The class in the child.
+        /// The class of the error that the child process reported.
         class: ErrorClass,
-        /// The message in the child.
+        /// The message that the child process reported.
         message: String,
-        /// The hint in the child.
+        /// The hint that the child process reported, if any.
         hint: Option<String>,
     },
     /// A job of several processes is set up incorrectly.
@@ -342,11 +342,11 @@ pub enum RuntimeError {
     /// Other processes of the job did not reach a barrier or provide a value in time.
     #[error("{what:?}: timed out after {}{}", seconds(*.limit), absent(.missing))]
     ProcessTimeout {
-        /// The name of the barrier, or the key.
+        /// The name of the barrier, or the key of the value.
         what: String,
-        /// The waiting time.
+        /// The time limit of the wait.
         limit: Duration,
-        /// The missing processes, by index.
+        /// The indices of the missing processes.
         missing: Vec<usize>,
     },
     /// A file could not be read or written.
@@ -367,12 +367,12 @@ impl fmt::Debug for RuntimeError {
 }
 
 impl RuntimeError {
-    /// Converts a file system error about a path.
+    /// Returns a function that converts a file system error for this path.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> RuntimeError + '_ {
         move |source| RuntimeError::Io { path: path.to_owned(), source: Arc::new(source) }
     }
 
-    /// The error of a PJRT call.
+    /// Converts the status code and the message of a failed PJRT call to an error.
     pub(crate) fn of_call(call: &'static str, code: PjrtCode, message: String) -> RuntimeError {
         if code == PjrtCode::RESOURCE_EXHAUSTED || is_out_of_memory(&message) {
             return RuntimeError::OutOfMemory { call, code, asked: bytes_asked(&message), message };
@@ -390,8 +390,8 @@ impl RuntimeError {
         }
     }
 
-    /// Returns an error if there are mismatches in the inputs of a program with this many `parameters`. An equal mismatch of an
-    /// input on several devices is reported once.
+    /// Returns an error if `mismatches`, the mismatches of the inputs of a program with `parameters` parameters, is not empty. If an input
+    /// has the same mismatch on several devices, it is reported once.
     ///
     /// # Errors
     ///
@@ -440,9 +440,10 @@ impl RuntimeError {
             {
                 ErrorClass::Unsupported
             }
-            // MLIR's errors about a program have no code.
+            // If MLIR rejects a program, the error has no specific code.
             RuntimeError::Compile { code: PjrtCode::UNKNOWN, .. } => ErrorClass::InvalidInput,
-            // XLA's program verifier uses the code of its assertions.
+            // XLA's verifier of HLO programs returns the status code that is used for failed assertions (INTERNAL), so the message is
+            // checked.
             RuntimeError::Compile { message, .. } if message.contains("hlo_verifier") => {
                 ErrorClass::InvalidInput
             }
@@ -492,7 +493,7 @@ impl RuntimeError {
         }
     }
 
-    /// The next step for the user, if there is one.
+    /// The action that the user can take to fix the problem, if there is one.
     #[must_use]
     #[expect(clippy::too_many_lines, reason = "a table: an arm for each error")]
     pub fn hint(&self) -> Option<String> {
@@ -621,7 +622,8 @@ impl RuntimeError {
 }
 
 impl MemoryNeed {
-    /// Compares the memory need with a limit; `doing` names the activity, as the subject of a sentence.
+    /// Compares the memory need with a limit. `doing` names the activity that needs the memory, as the subject of a sentence in the error
+    /// message.
     ///
     /// # Errors
     ///
@@ -637,12 +639,12 @@ impl MemoryNeed {
     }
 }
 
-/// Whether the CPU plugin reports an allocation failure, which it calls an internal error.
+/// Returns whether the message reports a failed allocation: the CPU plugin returns the code INTERNAL for it.
 fn is_out_of_memory(message: &str) -> bool {
     message.contains("Out of memory allocating")
 }
 
-/// The number of requested bytes in an out-of-memory message: `allocate 1024 bytes`, `allocating 1.50GiB`, `reserve 9.75G`.
+/// Parses the number of requested bytes from an out-of-memory message: `allocate 1024 bytes`, `allocating 1.50GiB`, `reserve 9.75G`.
 fn bytes_asked(message: &str) -> Option<u64> {
     let words: Vec<&str> = message.split_whitespace().collect();
     let verbs = ["allocate", "allocating", "reserve"];
@@ -667,7 +669,7 @@ fn bytes_asked(message: &str) -> Option<u64> {
     })
 }
 
-/// The requested number of bytes, in words.
+/// Formats the requested number of bytes for a message.
 fn size_asked(bytes: Option<u64>) -> String {
     bytes.map(|bytes| format!(" ({} requested)", Bytes(bytes))).unwrap_or_default()
 }
@@ -677,7 +679,7 @@ fn seconds(limit: Duration) -> String {
     if seconds == seconds.trunc() { format!("{seconds:.0} s") } else { format!("{seconds:.1} s") }
 }
 
-/// The missing processes, in words.
+/// Formats the indices of missing processes for a message.
 fn absent(processes: &[usize]) -> String {
     match processes {
         [] => String::new(),
@@ -686,7 +688,7 @@ fn absent(processes: &[usize]) -> String {
     }
 }
 
-/// The finished and unfinished devices, in words.
+/// Formats the IDs of finished and unfinished devices for a message.
 fn progress(done: &[i32], waiting: &[i32]) -> String {
     if done.is_empty() {
         return format!("no device is done, {} running or waiting for others", devices(waiting));
@@ -694,7 +696,7 @@ fn progress(done: &[i32], waiting: &[i32]) -> String {
     format!("{} done, {} running or waiting for others", devices(done), devices(waiting))
 }
 
-/// Device IDs for a message; a long list is truncated.
+/// Formats device IDs for a message; a long list is truncated.
 fn devices(ids: &[i32]) -> String {
     const SHOWN: usize = 16;
     let mut list: Vec<String> = ids.iter().take(SHOWN).map(ToString::to_string).collect();
@@ -708,7 +710,7 @@ fn devices(ids: &[i32]) -> String {
     }
 }
 
-/// Whether XLA's message reports that a custom call has no implementation in this plugin.
+/// Returns whether XLA's message reports that a custom call has no implementation in this plugin.
 fn is_missing_custom_call(message: &str) -> bool {
     // XLA has two custom-call mechanisms, with a message for each.
     message.contains("No FFI handler registered")

@@ -19,28 +19,28 @@ use crate::signature;
 /// The compiler's memory statistics of a program: bytes on one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryStats {
-    /// Machine code.
+    /// The size of the machine code.
     pub generated_code_bytes: u64,
-    /// Arguments.
+    /// The size of the arguments.
     pub argument_bytes: u64,
-    /// Results, including those that alias arguments.
+    /// The size of the results, including those that alias arguments.
     pub output_bytes: u64,
-    /// The results that alias arguments.
+    /// The size of the results that alias arguments.
     pub alias_bytes: u64,
-    /// Temporaries.
+    /// The size of the temporary buffers.
     pub temp_bytes: u64,
-    /// Peak memory; 0 if the compiler does not report it.
+    /// The peak of live memory; 0 if the compiler does not report it.
     pub peak_bytes: u64,
-    /// Host memory for arguments, results that alias none of them, and temporaries in host memory.
+    /// The size of the arguments, temporaries, and results that alias no argument, as far as they are in host memory.
     pub host_bytes: u64,
 }
 
 /// The compiler's estimate of a program's work on one device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// Floating-point operations; loop bodies count once.
+    /// The number of floating-point operations. The body of a loop is counted once, regardless of the trip count.
     pub flops: f64,
-    /// Bytes read and written; loop bodies count once.
+    /// The number of bytes read and written. The body of a loop is counted once, regardless of the trip count.
     pub bytes_accessed: f64,
     /// All statistics of the compiler, keyed by the compiler's names.
     pub properties: BTreeMap<String, f64>,
@@ -49,13 +49,13 @@ pub struct Cost {
 /// Options of an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecuteOptions {
-    /// The time limit of the execution, after earlier executions are done; `None` waits forever.
+    /// The time limit of the execution, counted from the end of earlier executions; `None` waits forever.
     pub time_limit: Option<Duration>,
-    /// Indices of the arguments that are donated if the program requests it. If such a buffer has a clone, it is not donated: the program
-    /// copies it.
+    /// The indices of the arguments that may be donated, if the program marks them as donated, too. An argument that has a clone is not
+    /// donated: the program gets a copy.
     pub donate: Vec<usize>,
-    /// The maximum number of executions in flight on the client, at least one. The host waits if there are more, so that queued executions
-    /// do not fill the devices' memory.
+    /// The maximum number of executions in flight on the client, at least one. If this number is reached, the host waits before it starts
+    /// another one, so that queued executions do not fill the devices' memory.
     pub in_flight: usize,
 }
 
@@ -65,7 +65,7 @@ impl ExecuteOptions {
 }
 
 impl Default for ExecuteOptions {
-    /// A time limit of half an hour, no donation, two executions in flight.
+    /// The default options: a time limit of half an hour, no donation, two executions in flight.
     fn default() -> Self {
         let time_limit = Some(Duration::from_secs(30 * 60));
         ExecuteOptions { time_limit, donate: Vec::new(), in_flight: ExecuteOptions::IN_FLIGHT }
@@ -80,15 +80,15 @@ impl Default for ExecuteOptions {
 pub struct LoadedExecutable {
     raw: Arc<RawProgram>,
     placement: Arc<Placement>,
-    /// The program's parameters; the inner value is `None` if the plugin does not report them.
+    /// The types of the program's parameters, computed on first use; the inner value is `None` if the plugin does not report them.
     parameters: Arc<OnceLock<Option<Vec<ArrayType>>>>,
-    /// The layouts of parameters, if they are not the client's defaults; `None` if unknown.
+    /// The layouts of the program's parameters, computed on first use; the inner value is `None` if they are unknown.
     parameter_layouts: Arc<OnceLock<Option<Layouts>>>,
     /// The layouts of the program's results, known after the first execution.
     result_layouts: Arc<OnceLock<Layouts>>,
 }
 
-/// The layout of each array; `None` for the client's default.
+/// The layout of each array in a list; `None` for the client's default.
 type Layouts = Vec<Option<Arc<DeviceLayout>>>;
 
 impl std::fmt::Debug for LoadedExecutable {
@@ -114,7 +114,7 @@ impl LoadedExecutable {
         })
     }
 
-    /// The devices of this process on which the program runs, in the order of [`LoadedExecutable::execute`]'s lists.
+    /// The devices of this process on which the program runs, in the order of the argument lists of [`LoadedExecutable::execute`].
     #[must_use]
     pub fn devices(&self) -> &[Device] {
         self.placement.devices()
@@ -132,8 +132,8 @@ impl LoadedExecutable {
         self.raw.num_outputs()
     }
 
-    /// The program's parameters on each device, from the optimised program; `None` if the plugin does not provide it in a form that
-    /// shardc can read. Computed once.
+    /// The types of the program's parameters on each device, read from the optimised program. `None` if the plugin does not provide that
+    /// program in a format that shardc can read. They are computed once.
     #[must_use]
     pub fn parameters(&self) -> Option<&[ArrayType]> {
         let look = || {
@@ -143,14 +143,14 @@ impl LoadedExecutable {
         self.parameters.get_or_init(look).as_deref()
     }
 
-    /// Sets the program's parameters on each device, if they are known without querying the plugin.
+    /// Sets the types of the program's parameters on each device, for a caller that knows them, so that the plugin is not queried.
     pub fn set_parameters(&self, parameters: Vec<ArrayType>) {
         let _ = self.parameters.set(Some(parameters));
     }
 
-    /// The memory layout of each parameter on a device; `None` for the client's default for that type. Arguments in a different layout
-    /// are copied at launch. `types` are the parameters' types, from [`LoadedExecutable::parameters`]. `None` if neither the plugin
-    /// nor the optimised program reports layouts.
+    /// The memory layout of each parameter on a device; the inner `None` is the client's default layout for its type. Arguments in a
+    /// different layout are copied at launch. `types` are the parameters' types, from [`LoadedExecutable::parameters`]. The outer `None`
+    /// means that neither the plugin nor the optimised program reports layouts.
     ///
     /// # Errors
     ///
@@ -168,7 +168,7 @@ impl LoadedExecutable {
                 .and_then(|(format, program)| signature::parameter_layouts(&format, &program)),
         };
         let layouts = match found {
-            // The types do not match the program's, so the layouts are unknown.
+            // The number of `types` is not that of the program's parameters, so the layouts are unknown.
             Some(found) if found.len() != types.len() => return Ok(None),
             Some(found) => {
                 let found = found.into_iter().map(Some);
@@ -179,7 +179,8 @@ impl LoadedExecutable {
         Ok(self.parameter_layouts.get_or_init(|| layouts).as_deref())
     }
 
-    /// Converts arguments to the expected layouts. A plugin only compares sizes, and would misread an array in a different layout.
+    /// Copies arguments whose layout is not the one that the program expects. Plugins compare only the sizes of arguments, so they would
+    /// misread an array in a different layout.
     fn in_layouts(&self, arguments: Vec<Vec<Buffer>>) -> Result<Vec<Vec<Buffer>>> {
         let known = match self.parameter_layouts.get() {
             Some(known) => known.as_deref(),
@@ -209,7 +210,7 @@ impl LoadedExecutable {
             if from.has_same_order(&to, &ty.shape) {
                 return Ok(buffer);
             }
-            // The copy stays in host memory; every other argument is in the device's default memory.
+            // The copy of an array in pinned host memory stays there. All other arguments are in the device's default memory.
             let kind = buffer.memory_kind().ok().filter(|kind| kind == "pinned_host");
             let there = kind.map(|kind| device.in_memory(&kind)).transpose()?;
             buffer.copied_in(there.as_ref().unwrap_or(device), expected.as_ref())
@@ -223,7 +224,7 @@ impl LoadedExecutable {
             .collect()
     }
 
-    /// The layouts of an execution's results on a device.
+    /// Returns the layouts of the program's results, from the results of the first execution on one device.
     fn result_layouts(&self, results: &[Buffer]) -> Result<&[Option<Arc<DeviceLayout>>]> {
         if let Some(known) = self.result_layouts.get() {
             return Ok(known);
@@ -236,8 +237,8 @@ impl LoadedExecutable {
 
     /// Runs the program on all its devices and waits until all are done, half an hour at most.
     ///
-    /// `arguments[d][i]` is argument `i`, on device `d` of [`LoadedExecutable::devices`]; results are in the same order.
-    /// Arguments stay valid: the program's donations are ignored.
+    /// `arguments[d][i]` is argument `i`, on device `d` of [`LoadedExecutable::devices`]; results are returned in the same form. No
+    /// argument is donated, so all stay valid.
     ///
     /// # Errors
     ///
@@ -250,14 +251,15 @@ impl LoadedExecutable {
     ///
     /// # Errors
     ///
-    /// - [`RuntimeError::Inputs`] with every argument that is missing, superfluous, of the wrong type or on the wrong device; nothing is
-    ///   started then.
-    /// - The error of a device, once the other devices are done too. Devices that wait for the failed one get a few seconds.
+    /// - [`RuntimeError::Inputs`] with every argument that is missing, superfluous, of the wrong type or on the wrong device. In this case
+    ///   nothing is started.
+    /// - The error of a device that failed. It is returned when the other devices are done, or after a few seconds if they wait for the
+    ///   failed device.
     /// - [`RuntimeError::TimeLimit`] with the finished and unfinished devices.
     ///
-    /// After a timeout, and if devices wait for a failed one, the client is abandoned, because PJRT cannot stop a program: each later
-    /// execution on it is [`RuntimeError::ClientLost`], and its memory and threads stay with the process. The CPU plugin ends the process
-    /// when a device has waited for others for 40 s; [`crate::plugin::quiet_plugin_logs`] turns that off.
+    /// After a timeout, and if devices still wait for a failed device, the client is abandoned, because PJRT cannot stop a program. Each
+    /// later execution on the client returns [`RuntimeError::ClientLost`], and its memory and threads are not freed. The CPU plugin ends
+    /// the process when a device has waited for others for 40 s; [`crate::plugin::quiet_plugin_logs`] disables that.
     pub fn execute_with(
         &self,
         arguments: Vec<Vec<Buffer>>,
@@ -270,11 +272,11 @@ impl LoadedExecutable {
     }
 
     /// Starts the program on all its devices and returns before they are done: the content of the results may not be available yet. Results
-    /// can be passed to other programs; reading one waits. `arguments` as for [`LoadedExecutable::execute`].
+    /// can be passed to other programs; reading a result waits for its content. `arguments` as for [`LoadedExecutable::execute`].
     ///
-    /// If [`ExecuteOptions::in_flight`] executions are in flight, this waits first. A plugin may run a cheap program before this returns.
-    /// The arguments may be dropped at once. If one of several executions in flight fails, the client may be lost, because devices of the
-    /// next execution wait for the failed ones.
+    /// If [`ExecuteOptions::in_flight`] executions are in flight, this waits first. Plugins may run cheap programs to their end before this
+    /// returns. The arguments may be dropped at once. If one of several executions in flight fails, the client may be abandoned, because
+    /// devices that run the next execution wait for the devices that failed.
     ///
     /// # Errors
     ///
@@ -313,7 +315,7 @@ impl LoadedExecutable {
         Ok((results, Execution { flight: launch.flight, waited: launch.waited }))
     }
 
-    /// Compares arguments with the program's parameters.
+    /// Compares arguments with the program's parameters. Returns an error with all mismatches.
     fn check(&self, arguments: &[Vec<Buffer>]) -> Result<()> {
         let Some(parameters) = self.parameters() else { return Ok(()) };
         let mut wrong: Vec<Mismatch> = Vec::new();
@@ -369,7 +371,7 @@ impl LoadedExecutable {
     }
 }
 
-/// Converts a size. The API uses signed numbers; -1 may mean "unknown".
+/// Converts a size of the C API, which is signed, to an unsigned number. Negative numbers, which may mean "unknown", become 0.
 fn unsigned(bytes: i64) -> u64 {
     u64::try_from(bytes).unwrap_or(0)
 }
@@ -379,7 +381,7 @@ pub(crate) fn memory_stats(executable: &RawExecutable) -> Result<MemoryStats> {
     let code = if stats.generated_code > 0 {
         stats.generated_code
     } else {
-        // The CPU plugin omits the code size from the statistics. It is 0 if the plugin does not report it at all.
+        // The CPU plugin omits the code size from the statistics, so another function is called. The size is 0 if that fails, too.
         executable.code_size().unwrap_or(0)
     };
     let host_bytes = unsigned(stats.host_argument)
@@ -388,7 +390,7 @@ pub(crate) fn memory_stats(executable: &RawExecutable) -> Result<MemoryStats> {
     let on_device =
         unsigned(stats.argument).saturating_add(unsigned(stats.output)).saturating_add(unsigned(stats.temp));
     let peak = match unsigned(stats.peak) {
-        // libtpu 0.0.51 includes host memory in the peak of the device's memory.
+        // libtpu 0.0.51 includes host memory in the peak of device memory, so it is subtracted.
         peak if host_bytes > 0 => peak.saturating_sub(host_bytes).min(on_device),
         peak => peak,
     };

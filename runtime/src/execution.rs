@@ -17,11 +17,11 @@ pub struct Execution {
 /// The times of an execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExecutionTimes {
-    /// Waiting because the maximum number of executions was in flight.
+    /// The time that the execution waited to start, because the maximum number of executions was in flight.
     pub backpressure: Duration,
-    /// The time after that until the plugin had started all devices. A plugin may run cheap programs meanwhile.
+    /// The time after `backpressure` until the plugin had started the program on all devices. A plugin may run cheap programs meanwhile.
     pub enqueue: Duration,
-    /// The time from when the devices were free for the execution until the last of them was done.
+    /// The time that the devices took: from the end of earlier executions on them until the last device was done.
     pub device: Duration,
 }
 
@@ -46,7 +46,7 @@ impl Execution {
         })
     }
 
-    /// The execution's times; `None` if it is in flight or has failed.
+    /// The execution's times; `None` if the execution is still in flight or has failed.
     #[must_use]
     pub fn times(&self) -> Option<ExecutionTimes> {
         let times = self.flight.times()?;

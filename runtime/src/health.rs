@@ -1,4 +1,4 @@
-//! The health of one plugin.
+//! The health of one plugin: whether it can be loaded, what it lacks, and which devices it has.
 
 use std::path::Path;
 
@@ -9,30 +9,30 @@ use crate::error::{Result, RuntimeError};
 use crate::plugin::{Environment, Plugin, PluginKind, cuda, has_tpu};
 use crate::plugin_options::PluginOptions;
 
-/// The health of a plugin.
+/// The state in which a check found a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Health {
     /// There is no plugin of this kind.
     Absent {
-        /// The next step for the user.
+        /// The action that the user can take.
         hint: String,
     },
-    /// The file cannot be loaded.
+    /// The plugin's file cannot be loaded.
     Broken {
-        /// The reason.
+        /// The reason why the file cannot be loaded.
         reason: String,
     },
     /// The plugin can be loaded.
     Loads {
-        /// The version of its C API.
+        /// The major and minor version of the C API of the plugin.
         api_version: (i32, i32),
         /// Functions that shardc may call and that the plugin lacks.
         missing_functions: Vec<String>,
         /// Libraries that the plugin loads on demand, and that are missing in the folders that it searches.
         missing_libraries: Vec<String>,
-        /// The platform and number of devices, or the reason why it has none on this machine. Without its hardware, a TPU or CUDA plugin
-        /// can only compile ahead of time.
+        /// The platform and the number of devices, or the reason why the plugin has no devices on this machine. Without its hardware, a TPU
+        /// or CUDA plugin can only compile ahead of time.
         devices: Result<(String, usize), String>,
     },
 }

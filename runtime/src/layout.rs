@@ -1,10 +1,10 @@
-//! The block of a global array on each device.
+//! The sharding of a global array: the block that each device holds.
 //!
 //! A dimension of `n` elements that is sharded `k` ways has blocks of `ceil(n / k)` elements. The tail of the last block, and whole blocks
 //! beyond the end, are padding whose value is unspecified. Sharding fills it with a conspicuous value; gathering and comparing ignore it.
 //!
-//! An array may also be unreduced: devices then hold partial sums of a block. Such an array is sharded by giving the block to the first
-//! device and zeros to the others, and gathered by adding the partial sums.
+//! An array may also be unreduced: then several devices hold partial sums of one block. To shard a host array in this way, the first of
+//! these devices gets the block, and the others get zeros. To gather it, the partial sums are added.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,17 +13,17 @@ use shardc_ir::{DType, ReductionKind};
 use crate::error::{Result, RuntimeError};
 use crate::host::{Difference, HostArray};
 
-/// The padding value of [`ShardLayout::shard`]: results that use padding by mistake are conspicuously wrong.
+/// The value with which [`ShardLayout::shard`] fills padding. It makes results that use padding by mistake conspicuously wrong.
 pub const LOUD_PADDING: f64 = 7.0;
 
-/// The block of a global array on each device.
+/// The sharding of a global array: the block that each device holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardLayout {
     global_shape: Vec<usize>,
     local_shape: Vec<usize>,
     shards: Vec<usize>,
     blocks: Vec<Vec<usize>>,
-    /// The index of each device's partial sum of its block; empty if devices hold the blocks themselves.
+    /// For each device, the index of the partial sum that it holds of its block; empty if devices hold the blocks themselves.
     addends: Vec<usize>,
     combined_by: ReductionKind,
 }
@@ -31,9 +31,10 @@ pub struct ShardLayout {
 /// Two devices that should hold the same block but hold different values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplicaDisagreement {
-    /// The positions, in the sharding, of the first device that holds the block and of the device whose block differs most from it.
+    /// The positions in the sharding of two devices: the first device that holds the block, and the device whose copy differs most from
+    /// that of the first.
     pub devices: (usize, usize),
-    /// The index of the block in each dimension.
+    /// The index of the block in the grid of blocks, by dimension.
     pub block: Vec<usize>,
     /// The difference, with the first device's block as reference; padding is ignored.
     pub difference: Difference,
@@ -42,7 +43,7 @@ pub struct ReplicaDisagreement {
     pub is_rounding: bool,
 }
 
-/// The devices, their difference and the block: `devices 0 and 3 differ by 2.500e-1 in block [1, 0]`.
+/// Formats the devices, their difference and the block: `devices 0 and 3 differ by 2.500e-1 in block [1, 0]`.
 impl std::fmt::Display for ReplicaDisagreement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let ((first, second), Difference { max_abs, mismatches, .. }) = (self.devices, self.difference);
@@ -56,10 +57,11 @@ impl std::fmt::Display for ReplicaDisagreement {
     }
 }
 
-/// Tolerance for rounding between two blocks, in units in the last place of the largest value.
+/// The tolerance for rounding differences between two copies of a block, in units in the last place of the largest value.
 const ROUNDING: f64 = 1024.0;
 
-/// Upper bound of that tolerance, relative to the value. For narrow types, `ROUNDING` units would exceed the value itself.
+/// The upper bound of the tolerance for rounding, relative to the largest value. For narrow types, [`ROUNDING`] units would exceed the
+/// value itself.
 const MOST_ROUNDING: f64 = 1.0 / 16.0;
 
 fn rounding(dtype: DType) -> f64 {
@@ -72,7 +74,8 @@ fn rounding(dtype: DType) -> f64 {
     (ROUNDING * last_place).min(MOST_ROUNDING)
 }
 
-/// The number of shards of each dimension, the number of devices and of partial sums: `split [4, 1] over 8 devices, as 2 partial sums`.
+/// Formats the number of shards of each dimension, the number of devices, and the number of partial sums: `split [4, 1] over 8 devices, as
+/// 2 partial sums`.
 impl std::fmt::Display for ShardLayout {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let devices = match self.num_devices() {
@@ -142,8 +145,8 @@ impl ShardLayout {
         })
     }
 
-    /// The unreduced sharding in which device `d` holds partial sum `addends[d]` of its block, counted from 0. The block is the reduction
-    /// of its partial sums with `by`. Devices may hold the same partial sum of the same block.
+    /// Makes the sharding unreduced: device `d` holds partial sum `addends[d]` of its block, counted from 0. The block is the reduction of
+    /// its partial sums with `by`. Devices may hold the same partial sum of the same block.
     ///
     /// # Errors
     ///
@@ -173,7 +176,7 @@ impl ShardLayout {
         Ok(ShardLayout { addends, combined_by: by, ..self })
     }
 
-    /// The index of a device's partial sum; 0 if devices hold the blocks themselves.
+    /// The index of the partial sum that a device holds of its block; 0 if devices hold the blocks themselves.
     #[must_use]
     pub fn addend(&self, device: usize) -> usize {
         self.addends.get(device).copied().unwrap_or(0)
@@ -185,7 +188,7 @@ impl ShardLayout {
         self.addends.iter().max().map_or(1, |&last| last + 1)
     }
 
-    /// The sharding in which the array is replicated on all devices.
+    /// Creates the sharding in which the array is replicated on `devices` devices.
     ///
     /// # Errors
     ///
@@ -222,7 +225,7 @@ impl ShardLayout {
         self.blocks.len()
     }
 
-    /// The index in each dimension of a device's block; `None` if the device does not exist.
+    /// The index of a device's block in the grid of blocks, by dimension; `None` if the device does not exist.
     #[must_use]
     pub fn block(&self, device: usize) -> Option<&[usize]> {
         self.blocks.get(device).map(Vec::as_slice)
@@ -240,8 +243,8 @@ impl ShardLayout {
         Some(self.span(self.block(device)?).1)
     }
 
-    /// The block of `array` on a device, with padding filled with [`LOUD_PADDING`]. If devices hold partial sums, the first device of each
-    /// block gets the block, and the others get identity elements.
+    /// Returns the block of `array` for a device, with padding filled with [`LOUD_PADDING`]. If devices hold partial sums, the first device
+    /// of each block gets the block, and the others get identity elements.
     ///
     /// # Errors
     ///
@@ -250,7 +253,7 @@ impl ShardLayout {
         self.shard_padded(array, device, LOUD_PADDING)
     }
 
-    /// The block of a device as in [`ShardLayout::shard`], with this padding value.
+    /// Returns the block of `array` for a device as [`ShardLayout::shard`] does, but with this padding value.
     ///
     /// # Errors
     ///
@@ -276,8 +279,8 @@ impl ShardLayout {
         array.slice_block(&offsets, &self.local_shape, padding)
     }
 
-    /// Assembles the array from the blocks of all devices, and adds partial sums. The first block of replicas is used; see
-    /// [`ShardLayout::check_replicas`].
+    /// Assembles the array from the blocks of all devices, and adds partial sums. If several devices hold the same block, that of the first
+    /// device is used; see [`ShardLayout::check_replicas`] for a comparison of them.
     ///
     /// # Errors
     ///
@@ -286,8 +289,8 @@ impl ShardLayout {
         self.gather_at(&(0..self.num_devices()).collect::<Vec<_>>(), shards)
     }
 
-    /// Assembles the array from the blocks of some devices, as [`ShardLayout::gather`] does from those of all: `shards[i]` is the block of
-    /// device `places[i]`.
+    /// Assembles the array from the blocks of some devices, as [`ShardLayout::gather`] does from the blocks of all devices: `shards[i]` is
+    /// the block of device `places[i]`.
     ///
     /// # Errors
     ///
@@ -308,7 +311,7 @@ impl ShardLayout {
             }
             covered = covered.saturating_add(extent.iter().product());
         }
-        // Different blocks do not overlap, so counting elements is enough.
+        // Different blocks do not overlap, so the array is complete if the number of elements is correct.
         if covered != array.len() {
             return Err(RuntimeError::Layout(format!(
                 "the devices hold {covered} of the array's {} elements",
@@ -327,8 +330,8 @@ impl ShardLayout {
         (offsets, extent)
     }
 
-    /// Compares the blocks of replicas, without padding. Returns the worst disagreement, if there is any: by mismatches first, then by the
-    /// error relative to the block's scale.
+    /// Compares the copies of each block that several devices hold, without padding. Returns the worst disagreement: the one with the most
+    /// mismatches, and among those the one with the largest relative error. `None` if all copies are equal.
     ///
     /// # Errors
     ///
@@ -337,8 +340,8 @@ impl ShardLayout {
         self.check_replicas_at(&(0..self.num_devices()).collect::<Vec<_>>(), shards)
     }
 
-    /// Compares the blocks of replicas among some devices, as [`ShardLayout::check_replicas`] does among all: `shards[i]` is the block of
-    /// device `places[i]`.
+    /// Compares the copies of each block that some devices hold, as [`ShardLayout::check_replicas`] does for all devices: `shards[i]` is
+    /// the block of device `places[i]`.
     ///
     /// # Errors
     ///
@@ -400,7 +403,7 @@ impl ShardLayout {
 mod tests {
     use super::*;
 
-    /// A 2 x 3 mesh over both dimensions of an array.
+    /// Returns the sharding of both dimensions of an array over a 2 x 3 mesh.
     fn grid(shape: &[usize]) -> ShardLayout {
         let blocks = (0..6).map(|d| vec![d / 3, d % 3]).collect();
         ShardLayout::new(shape, &[2, 3], blocks).unwrap()

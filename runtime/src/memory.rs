@@ -1,8 +1,8 @@
-//! Memory of this machine: the amount available for an execution, and the error if it is too little.
+//! Checks whether this machine has enough memory for an execution.
 //!
 //! Linux overcommits memory, and kills processes when it runs out. So the memory that an execution needs is first compared with the
-//! available memory (`MemAvailable`), and with the rest of the limit of the process's control group (a container's or a batch system's;
-//! version 2 or 1).
+//! available memory (`MemAvailable`), and with the memory that is left in the limit of the process's control group (a container's or a
+//! batch system's; version 2 or 1).
 
 use std::fmt;
 use std::fs;
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 /// The memory limit of an execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryLimit {
-    /// The memory available at the start of the execution.
+    /// The memory that is available at the start of the execution is the limit.
     #[default]
     Available,
-    /// A number of bytes.
+    /// This number of bytes is the limit.
     Bytes(u64),
     /// No limit.
     Unlimited,
@@ -35,12 +35,12 @@ impl MemoryLimit {
 /// The memory that an activity needs on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryNeed {
-    /// Purposes, each with its number of bytes.
+    /// The purposes for which memory is needed, each with its number of bytes.
     pub parts: Vec<(String, u64)>,
 }
 
 impl MemoryNeed {
-    /// Adds bytes for a purpose; zero bytes are not listed.
+    /// Adds a purpose and the bytes that it needs; a purpose that needs no bytes is not added.
     pub fn add(&mut self, what: impl Into<String>, bytes: u64) {
         if bytes > 0 {
             self.parts.push((what.into(), bytes));
@@ -54,10 +54,10 @@ impl MemoryNeed {
     }
 }
 
-/// A memory need that exceeds a limit.
+/// A need for memory that exceeds a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortage {
-    /// The activity.
+    /// The activity that needs the memory, for the message.
     pub doing: String,
     /// The needed memory, by purpose.
     pub need: MemoryNeed,
@@ -82,7 +82,7 @@ impl fmt::Display for Shortage {
     }
 }
 
-/// A number of bytes, printed in the largest unit that gives at least 1.
+/// A number of bytes. It is printed in the largest unit in which it is at least 1.
 pub(crate) struct Bytes(pub(crate) u64);
 
 impl fmt::Display for Bytes {
@@ -95,20 +95,20 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// The memory in bytes that this process can still allocate, if the system reports it.
+/// The memory in bytes that this process can still allocate; `None` if the system does not report it.
 #[must_use]
 pub fn available() -> Option<u64> {
     available_in(Path::new("/"))
 }
 
-/// Computes [`available`], with the system's files under `root`.
+/// Computes [`available`] from the system's files under `root`, which tests can replace.
 fn available_in(root: &Path) -> Option<u64> {
     let machine = machine(&root.join("proc/meminfo"));
     let group = groups(root).into_iter().filter_map(|group| group.left()).min();
     machine.into_iter().chain(group).min()
 }
 
-/// `MemAvailable`, which the kernel reports in KiB.
+/// Reads `MemAvailable` from a `meminfo` file and converts it from KiB to bytes.
 fn machine(meminfo: &Path) -> Option<u64> {
     let text = fs::read_to_string(meminfo).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -146,12 +146,12 @@ struct Group {
     files: Files,
 }
 
-/// The names of a control group's files.
+/// The names of a control group's files, which differ between version 1 and 2.
 #[derive(Clone, Copy)]
 struct Files {
     limit: &'static str,
     usage: &'static str,
-    /// The name in `memory.stat` of file pages that the kernel can drop.
+    /// The key in the file `memory.stat` of the bytes of cached files that the kernel can drop.
     droppable: &'static str,
 }
 
@@ -163,7 +163,7 @@ const VERSION_1: Files = Files {
 };
 
 impl Group {
-    /// The bytes that its processes can still allocate; `None` if it has no limit.
+    /// The bytes that processes of this group can still allocate; `None` if the group has no limit.
     fn left(&self) -> Option<u64> {
         let read = |file: &str| fs::read_to_string(self.directory.join(file)).ok();
         let number = |file: &str| read(file)?.trim().parse::<u64>().ok();

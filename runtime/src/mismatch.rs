@@ -10,17 +10,17 @@ const SHOWN: usize = 20;
 /// One input that does not match the program's parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Its index, from 0.
+    /// The index of the input, from 0.
     pub index: usize,
     /// The name of the parameter in the program, if any.
     pub name: Option<String>,
     /// The device on which the input does not match; `None` for all devices.
     pub device: Option<i32>,
-    /// The mismatch.
+    /// The kind of the mismatch, with its details.
     pub problem: Problem,
 }
 
-/// The kind of mismatch of an input.
+/// The kind of a mismatch between an input and a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -43,7 +43,7 @@ pub enum Problem {
     },
     /// The size of the input's data does not match its type.
     Data {
-        /// The sizes.
+        /// The actual and the expected size, as a message.
         reason: String,
     },
     /// The input is on the wrong device.
@@ -63,13 +63,13 @@ pub enum Problem {
 }
 
 impl Mismatch {
-    /// A mismatch on all devices of an input without a name.
+    /// Creates a mismatch of the input with this index, on all devices and without a name.
     #[must_use]
     pub fn new(index: usize, problem: Problem) -> Mismatch {
         Mismatch { index, name: None, device: None, problem }
     }
 
-    /// A mismatch of an input that is on the wrong device.
+    /// Creates the mismatch of an input that is on the wrong device; `expected` and `given` are device IDs.
     pub(crate) fn elsewhere(index: usize, expected: i32, given: i32) -> Mismatch {
         Mismatch::new(index, Problem::Device { expected, given })
     }
@@ -111,7 +111,7 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Compares the number and types of inputs with a program's parameters.
+/// Compares the number and types of inputs with a program's parameters. Returns all mismatches.
 #[must_use]
 pub fn compare(expected: &[ArrayType], given: &[ArrayType]) -> Vec<Mismatch> {
     let problem = |i: usize| match (expected.get(i), given.get(i)) {
@@ -125,7 +125,7 @@ pub fn compare(expected: &[ArrayType], given: &[ArrayType]) -> Vec<Mismatch> {
     (0..expected.len().max(given.len())).filter_map(|i| Some(Mismatch::new(i, problem(i)?))).collect()
 }
 
-/// Sorts mismatches by input. An equal mismatch of an input on several devices is kept once.
+/// Sorts mismatches by input. If an input has the same mismatch on several devices, one mismatch for all devices is kept.
 pub(crate) fn distinct(mismatches: Vec<Mismatch>) -> Vec<Mismatch> {
     let mut distinct: Vec<Mismatch> = Vec::new();
     for mismatch in mismatches {
@@ -139,7 +139,7 @@ pub(crate) fn distinct(mismatches: Vec<Mismatch>) -> Vec<Mismatch> {
     distinct
 }
 
-/// The message of an error with these mismatches.
+/// Formats the message of an error with these mismatches; `parameters` is the number of parameters of the program.
 pub(crate) fn describe(mismatches: &[Mismatch], parameters: usize) -> String {
     let mut inputs: Vec<usize> = mismatches.iter().map(|mismatch| mismatch.index).collect();
     inputs.dedup();

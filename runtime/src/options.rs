@@ -1,6 +1,6 @@
 //! Compile options, and their encoding as XLA's `CompileOptionsProto`.
 //!
-//! The messages have only the fields that shardc sets; field numbers are from `xla/pjrt/proto/compile_options.proto` and
+//! The protobuf messages have only the fields that shardc sets; field numbers are from `xla/pjrt/proto/compile_options.proto` and
 //! `xla/xla_data.proto`.
 
 use std::collections::{BTreeMap, HashMap};
@@ -17,7 +17,7 @@ pub struct CompileOptions {
     pub num_replicas: usize,
     /// The number of partitions of each replica.
     pub num_partitions: usize,
-    /// The device IDs, replica-major (`replica * num_partitions + partition`); the first devices if `None`.
+    /// The device IDs, replica-major (`replica * num_partitions + partition`); the first devices of the client if `None`.
     pub device_ids: Option<Vec<i32>>,
     /// Lets XLA partition the program from its `sdy` annotations. Used only for comparison with XLA.
     pub shardy: bool,
@@ -39,7 +39,7 @@ pub enum OptionValue {
 }
 
 impl CompileOptions {
-    /// Options for a program in replica mode on `devices` devices.
+    /// Creates the options for a program in replica mode on `devices` devices.
     #[must_use]
     pub fn replicas(devices: usize) -> CompileOptions {
         CompileOptions {
@@ -51,7 +51,7 @@ impl CompileOptions {
         }
     }
 
-    /// Options for a program in partition mode on `devices` devices.
+    /// Creates the options for a program in partition mode on `devices` devices.
     #[must_use]
     pub fn partitions(devices: usize) -> CompileOptions {
         CompileOptions { num_replicas: 1, num_partitions: devices, ..CompileOptions::replicas(1) }
@@ -70,7 +70,7 @@ impl CompileOptions {
         self.num_replicas.saturating_mul(self.num_partitions)
     }
 
-    /// Encodes the options for PJRT; `ids` has one device for each replica and partition, replica-major.
+    /// Encodes the options for PJRT; `ids` has one device ID for each replica and partition, in replica-major order.
     pub(crate) fn encode(&self, ids: &[i32]) -> Vec<u8> {
         let computation_devices = (0..self.num_partitions)
             .map(|partition| ComputationDevice {
@@ -155,7 +155,7 @@ struct OptionOverrideProto {
     value: Option<override_value::Value>,
 }
 
-/// The variants of [`OptionOverrideProto`].
+/// The variants of the protobuf `oneof` in [`OptionOverrideProto`].
 mod override_value {
     #[derive(Clone, PartialEq, prost::Oneof)]
     pub(super) enum Value {

@@ -1,4 +1,4 @@
-//! This process's devices of a program.
+//! The devices of this process on which a program runs.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use crate::device::Device;
 use crate::device_layout::DeviceLayout;
 use crate::error::{Result, RuntimeError};
 
-/// This process's devices of a program, and their positions among all devices of the program. In a job of one process, these are all
-/// devices.
+/// The devices of this process on which a program runs, and their positions among all devices of the program. In a job of one process, they
+/// are all devices of the program.
 #[derive(Clone, Debug)]
 pub struct Placement {
     devices: Vec<Device>,
@@ -16,7 +16,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Creates a placement from devices and their positions in a program of `count` devices.
+    /// Creates a placement: `places[i]` is the position of `devices[i]` in a program of `count` devices.
     ///
     /// # Errors
     ///
@@ -37,13 +37,13 @@ impl Placement {
         Ok(Placement { devices, places, count })
     }
 
-    /// This process's devices.
+    /// The devices of this process on which the program runs.
     #[must_use]
     pub fn devices(&self) -> &[Device] {
         &self.devices
     }
 
-    /// Returns these positions, with new arrays in the devices' memory of this kind ([`Device::in_memory`]).
+    /// Returns this placement, except that new arrays are placed in the devices' memory of this kind ([`Device::in_memory`]).
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl Placement {
         Ok(Placement { devices, ..self.clone() })
     }
 
-    /// Returns these positions, with new arrays stored in this layout ([`Device::with_layout`]).
+    /// Returns this placement, except that new arrays are stored in this layout ([`Device::with_layout`]).
     #[must_use]
     pub fn with_layout(&self, layout: &Arc<DeviceLayout>) -> Placement {
         let devices = self.devices.iter().map(|device| device.with_layout(layout.clone())).collect();
@@ -73,7 +73,7 @@ impl Placement {
     }
 }
 
-/// All devices of a program, in order.
+/// Creates the placement of a program whose devices all belong to this process, in this order.
 impl From<&[Device]> for Placement {
     fn from(devices: &[Device]) -> Placement {
         Placement { devices: devices.to_vec(), places: (0..devices.len()).collect(), count: devices.len() }

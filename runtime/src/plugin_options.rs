@@ -1,4 +1,4 @@
-//! Options of plugins' clients.
+//! Options for the creation of a client, by kind of plugin.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -21,11 +21,11 @@ pub struct ClientOptions {
 pub struct CudaOptions {
     /// The allocator of a GPU's memory.
     pub allocator: Option<CudaAllocator>,
-    /// The maximum fraction of a GPU's memory for a pool, above 0 and at most 1.
+    /// The maximum fraction of a GPU's memory that an allocator with a pool may use, above 0 and at most 1.
     pub memory_fraction: Option<f32>,
-    /// Whether a pool allocates this memory at the start.
+    /// Whether an allocator with a pool allocates this fraction of the memory at the start.
     pub preallocate: Option<bool>,
-    /// Bytes of each GPU that are reserved for collectives.
+    /// The bytes of the memory of each GPU that are reserved for collectives.
     pub collective_memory: Option<u64>,
     /// The indices of this machine's GPUs to use; all if empty.
     pub visible_devices: Vec<u32>,
@@ -34,11 +34,11 @@ pub struct CudaOptions {
 /// An allocator of a GPU's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CudaAllocator {
-    /// XLA's pool: best fit with coalescing.
+    /// XLA's memory pool, which allocates by best fit with coalescing.
     Bfc,
-    /// The driver's pool (`cudaMallocAsync`).
+    /// The memory pool of the driver (`cudaMallocAsync`).
     CudaAsync,
-    /// The driver for each allocation: slow, but no memory is retained.
+    /// Each allocation calls the driver: this is slow, but no memory is retained.
     Platform,
 }
 
@@ -77,7 +77,7 @@ pub(crate) enum Value {
 }
 
 impl PluginOptions {
-    /// The options, keyed by the plugin's option names.
+    /// The values of the options that are set, with the plugin's names of the options.
     pub(crate) fn values(&self) -> Result<Vec<(&'static str, Value)>> {
         match self {
             PluginOptions::Default => Ok(Vec::new()),
@@ -124,7 +124,7 @@ impl CudaOptions {
     }
 }
 
-/// XLA's messages if there is no GPU or no driver.
+/// Parts of XLA's error messages on a machine without a GPU or a driver.
 const NO_GPU: [&str; 5] = [
     "CUDA_ERROR_NO_DEVICE",
     "no CUDA-capable device",
@@ -133,7 +133,8 @@ const NO_GPU: [&str; 5] = [
     "Failed to load libcuda",
 ];
 
-/// Converts an error of a client's creation: if the machine lacks the hardware or its driver, the new error reports that.
+/// Converts an error of the creation of a client. If the machine lacks the GPU or its driver, returns an error that reports this; otherwise
+/// returns the error unchanged.
 pub(crate) fn without_hardware(error: RuntimeError, plugin: &Path) -> RuntimeError {
     match error {
         RuntimeError::Pjrt { message, .. } if NO_GPU.iter().any(|words| message.contains(words)) => {

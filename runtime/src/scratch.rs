@@ -1,7 +1,7 @@
 //! Temporary files and folders of this process.
 //!
-//! Each is removed when its [`Scratch`] is dropped. A process that is killed by a signal does not drop values, so every path is also in a
-//! list. The signal-handling thread of a program removes the files in the list with [`remove_all`].
+//! Each file or folder is removed when its [`Scratch`] is dropped. A process that is killed by a signal does not drop values, so every path
+//! is also recorded in a global list. On a signal, the signal-handling thread of a program calls [`remove_all`], which removes all of them.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -18,7 +18,7 @@ fn list() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 /// A temporary file or folder that is also removed on a signal.
 #[derive(Debug)]
 pub struct Scratch<T> {
-    // Fields are dropped in this order: the file must be removed before its path is removed from the list.
+    // Fields are dropped in this order: the file must be removed before its path leaves the global list.
     held: T,
     _entry: Entry,
 }
@@ -33,12 +33,13 @@ impl Drop for Entry {
 }
 
 impl<T: AsRef<Path>> Scratch<T> {
-    /// Creates a temporary file or folder and adds it to the list.
+    /// Creates a temporary file or folder and adds its path to the global list.
     ///
     /// # Errors
     /// The error of `make`.
     pub fn new(make: impl FnOnce() -> io::Result<T>) -> io::Result<Scratch<T>> {
-        // The lock is held during creation, so that no signal arrives between the creation of the file and of its entry.
+        // The lock is held during creation, so that [`remove_all`] cannot run between the creation of the file and the addition of its
+        // path.
         let mut list = list();
         let held = make()?;
         let path = held.as_ref().to_owned();
@@ -55,11 +56,12 @@ impl<T> Deref for Scratch<T> {
     }
 }
 
-/// A guard that blocks [`remove_all`].
+/// A guard that blocks [`remove_all`] while it exists.
 #[must_use]
 pub struct Undisturbed(#[allow(dead_code, reason = "held, not read")] MutexGuard<'static, BTreeSet<PathBuf>>);
 
-/// Blocks [`remove_all`] while several files are renamed to their final paths. Meanwhile this thread must not create or drop a [`Scratch`].
+/// Blocks [`remove_all`] while several files are renamed to their final paths. While the guard exists, this thread must not create or drop
+/// a [`Scratch`], which would deadlock.
 pub fn undisturbed() -> Undisturbed {
     Undisturbed(list())
 }

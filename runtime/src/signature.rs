@@ -1,4 +1,4 @@
-//! The signature of a compiled program, from its optimized form.
+//! Reads the signature of a compiled program from its optimized HLO.
 
 use prost::Message;
 use shardc_ir::DType;
@@ -6,8 +6,8 @@ use shardc_ir::DType;
 use crate::array_type::ArrayType;
 use crate::device_layout::DeviceLayout;
 
-/// The parameter types of a program from `PJRT_Executable_OptimizedProgram`; `None` for a format or an element type that shardc cannot
-/// read. Field numbers are from `xla/service/hlo.proto` and `xla/xla_data.proto`.
+/// Returns the parameter types of a program from `PJRT_Executable_OptimizedProgram`; `None` for a format or an element type that shardc
+/// cannot read. Field numbers are from `xla/service/hlo.proto` and `xla/xla_data.proto`.
 pub(crate) fn parameters(format: &str, program: &[u8]) -> Option<Vec<ArrayType>> {
     program_shape(format, program)?.parameters.iter().map(array_type).collect()
 }
@@ -21,7 +21,7 @@ fn program_shape(format: &str, program: &[u8]) -> Option<ProgramShape> {
     module.host_program_shape
 }
 
-/// The memory layouts of the parameters; `None` as for [`parameters`].
+/// Returns the memory layouts of the parameters; `None` if the format is not supported, as in [`parameters`].
 pub(crate) fn parameter_layouts(format: &str, program: &[u8]) -> Option<Vec<DeviceLayout>> {
     let layout = |shape: &Shape| {
         let layout = shape.layout.as_ref()?;
@@ -37,7 +37,7 @@ fn array_type(shape: &Shape) -> Option<ArrayType> {
     Some(ArrayType { dtype, shape })
 }
 
-/// The values of `xla.PrimitiveType`, which differ from `PJRT_Buffer_Type`.
+/// The values of the enum `xla.PrimitiveType`, which differ from those of `PJRT_Buffer_Type`, and their element types.
 const TYPES: &[(i32, DType)] = &[
     (1, DType::I1),
     (2, DType::I8),
@@ -129,7 +129,7 @@ mod tests {
         let types = of(vec![shape(16, &[2, 3]), shape(1, &[])]).unwrap();
         let text: Vec<String> = types.iter().map(ToString::to_string).collect();
         assert_eq!(text, ["tensor<2x3xbf16>", "tensor<i1>"]);
-        // A tuple.
+        // Type 13 is a tuple, which is not supported.
         assert_eq!(of(vec![shape(13, &[])]), None);
         assert_eq!(super::parameters("mlir", b"module {}"), None);
     }

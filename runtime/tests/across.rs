@@ -1,6 +1,6 @@
-//! Programs in several processes on this machine, with collectives between them, and the behaviour when one of them is killed.
+//! Tests of programs in several processes on this machine, with collectives between them, and the behaviour when one of them is killed.
 //!
-//! This test has its own `main`: the processes run this program again, with their task as argument.
+//! This test has its own `main`: each process of a job is this program again, with the name of its task as argument.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -20,7 +20,7 @@ use shardc_runtime::{
 
 const DEVICES: usize = 2;
 
-/// A step that subtracts the mean of all devices' blocks from each block, in a loop of `%n` iterations, and gathers the device indices.
+/// A program that subtracts the mean of all devices' blocks from each block, in a loop of `%n` iterations, and gathers the device indices.
 /// `PER` and `GROUPS` are placeholders.
 const STEP: &str = r#"
 module @step attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 1 : i32} {
@@ -58,7 +58,7 @@ fn program(devices: usize) -> String {
     STEP.replace("GROUP", &group.join(",")).replace("NUM", &devices.to_string())
 }
 
-/// Runs the task of a process of a job; the test reads its output.
+/// Runs the task of one process of a job, and prints lines that the test reads.
 #[expect(clippy::print_stdout, reason = "the test reads it")]
 fn process(task: &str, options: ProcessOptions) {
     let plugin = Plugin::load(&found(PluginKind::Cpu).unwrap().path).unwrap();
@@ -99,7 +99,7 @@ fn process(task: &str, options: ProcessOptions) {
     match task {
         "values" => {
             let results = run(3.0).unwrap();
-            // The result is replicated on each device.
+            // The gathered device indices are replicated on each device.
             let numbers: Vec<u32> = results[1].to_host().unwrap().to_vec().unwrap();
             assert_eq!(numbers, (0..devices as u32).collect::<Vec<_>>());
             let error = results[0].to_host().unwrap_err();
@@ -109,7 +109,7 @@ fn process(task: &str, options: ProcessOptions) {
             let expected: Vec<f64> =
                 (0..devices).flat_map(|d| [2.0 * d as f64 - mean, mean - 2.0 * d as f64]).collect();
             assert_eq!(all, expected);
-            // Many executions with many iterations each.
+            // A stress test: many executions with many iterations each.
             for _ in 0..50 {
                 run(20.0).unwrap();
             }
@@ -125,7 +125,7 @@ fn process(task: &str, options: ProcessOptions) {
                 }
             };
             println!("{} {error}", error.code());
-            // The job cannot continue, and nothing hangs.
+            // After the failure the job cannot continue: a barrier fails at once instead of hanging.
             println!("{}", processes.barrier("after").unwrap_err().code());
         }
         _ => panic!("{task}"),
@@ -184,7 +184,8 @@ fn values(count: usize) {
     }
 }
 
-/// Checks that the other processes end with this message, within a time limit, when something happens to the last process.
+/// Starts `count` processes and calls `happens` with the last one, for example to kill it. Checks that all other processes then report an
+/// error that contains `says`, within the time `within`.
 fn ends_all(task: &str, count: usize, happens: impl Fn(&Running), within: Duration, says: &str) {
     let mut running = start(task, count);
     for process in &mut running {

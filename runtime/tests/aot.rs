@@ -1,6 +1,6 @@
-//! Ahead-of-time compilation in this process and in a child.
+//! Tests of ahead-of-time compilation in this process and in a child process.
 //!
-//! This test has its own `main`, because the child is this same program, run as `aot __aot-compile REQUEST`.
+//! This test has its own `main`, because the child process is this same program, run as `aot __aot-compile REQUEST`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -31,7 +31,7 @@ fn cpu_here_and_in_a_child() {
     let mut here = aot::compile(&request).unwrap();
     let mut there = in_child(&request).unwrap();
     (here.compile_seconds, there.compile_seconds) = (0.0, 0.0);
-    // The serialized executables differ at most in time stamps or names.
+    // The sizes of the serialized executables are not compared: they may differ in time stamps or names.
     there.executable_bytes = here.executable_bytes;
     assert_eq!(here, there);
     assert_eq!((here.devices, here.argument_bytes, here.bytes_sent()), (8, 16, 28));
@@ -56,7 +56,7 @@ fn tpu_in_a_child() {
     }
 }
 
-/// Compiles for GPUs without a GPU or a driver.
+/// Compiles for GPUs on a machine without a GPU or a driver.
 fn absent_gpus() {
     for (target, program, options) in [
         ("cuda:h100:8", ALL_REDUCE_REPLICAS, CompileOptions::replicas(8)),
@@ -73,7 +73,7 @@ fn absent_gpus() {
     }
 }
 
-/// The GPU compiler accepts programs of any size; the report rejects them.
+/// The GPU compiler accepts programs of any size; the check of the report rejects those that do not fit.
 fn programs_exceeding_gpu_memory_are_rejected() {
     const DOUBLED: &str = r#"
         func.func public @main(%x: tensor<4294967296xf32>) -> tensor<4294967296xf32> {
@@ -114,7 +114,7 @@ fn wrong_replica_groups_are_invalid_input() {
     for target in ["cpu", "tpu:v5e:2x4", "cuda:h100:8"] {
         let Some(request) = request(target, &program, CompileOptions::replicas(8)) else { continue };
         let error = in_child(&request).unwrap_err();
-        // Other versions of the TPU compiler may abort instead.
+        // The compiler returns an error, or in other versions of libtpu aborts, which is reported, too.
         let rejected = error.code() == "RT0202" && error.class() == ErrorClass::InvalidInput;
         assert!(rejected || error.code() == "RT0502", "{target}: {} {error}", error.code());
     }
@@ -142,7 +142,7 @@ fn a_child_that_answers_nothing_is_an_error() {
     assert_eq!(error.code(), "RT0601");
 }
 
-/// A shared library whose initializer kills the process kills only a child, and is reported.
+/// If the initializer of a shared library kills the process, it kills only the child process, and the crash is reported.
 fn plugin_crash_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let directory = tempfile::tempdir().unwrap();
@@ -188,7 +188,7 @@ fn main() -> ExitCode {
         ("a_child_that_answers_nothing_is_an_error", a_child_that_answers_nothing_is_an_error),
         ("plugin_crash_is_reported", plugin_crash_is_reported),
     ];
-    // The relevant options of Rust's own test programs: a filter, and a list for tools.
+    // Supports the options of Rust's test programs that tools use: a filter, and a list of the tests.
     if arguments.iter().any(|a| a == "--list") {
         tests.iter().for_each(|(name, _)| eprintln!("{name}: test"));
         return ExitCode::SUCCESS;

@@ -1,6 +1,7 @@
-//! A device that waits forever for another device: the time limit, and the state of the process afterwards.
+//! Tests of a device that waits forever for another device: the time limit, and the state of the process afterwards.
 //!
-//! This test has its own `main`, because the process must be prepared while it has one thread, and must exit although devices wait in it.
+//! This test has its own `main`, because environment variables must be set while the process has one thread, and the process must exit
+//! although threads of devices wait forever.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -12,7 +13,7 @@ use common::{Watchdog, cpu_client, place};
 use shardc_ir::DType;
 use shardc_runtime::{CompileOptions, ExecuteOptions, HostArray, RuntimeError, plugin};
 
-/// An all-reduce in which only devices with `%n` = 1 participate.
+/// A program with an all-reduce that only devices with `%n` = 1 execute, so that they wait forever for the others.
 const SOME_COME: &str = r#"
 module @sum attributes {mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%x: tensor<4xf32>, %n: tensor<i32>) -> tensor<4xf32> {
@@ -31,7 +32,8 @@ module @sum attributes {mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 1 : i
 }
 "#;
 
-/// An infinite loop on one device: the plugin does not return from the call. Powers of three are never zero.
+/// A program with an infinite loop on one device, so that the plugin does not return from the call. It computes powers of three until one
+/// is zero, which never happens.
 const ENDLESS: &str = r#"
 func.func public @main(%x: tensor<i32>) -> tensor<i32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -79,7 +81,7 @@ fn waiting_devices_are_named() {
         error.to_string(),
         "the program did not finish within 2 s: devices 0, 2, 3 are done, device 1 is running or waiting for others"
     );
-    // A later execution does not wait for that device, but fails at once with the reason.
+    // A later execution does not wait for the hanging device, but fails at once with the reason.
     let started = Instant::now();
     let error = program.execute(&kept).unwrap_err();
     assert!(started.elapsed() < Duration::from_secs(1));

@@ -1,10 +1,12 @@
 //! Benchmark of saving and restoring a state: duration and memory. `cargo xtask bench --only checkpoints` runs one measurement at a time:
 //!
-//! * `speed save FOLDER GIBIBYTES MEBIBYTES`: saves a state of arrays of this many mebibytes, each one block;
-//! * `speed restore FOLDER leave` or `keep`: restores it; arrays are either read and dropped, like those that are copied to devices, or
-//!   kept;
-//! * `speed async FOLDER GIBIBYTES MEBIBYTES`: a manager saves it in the background; for comparison, a plain copy of the state;
-//! * `speed plain FOLDER GIBIBYTES MEBIBYTES`: writes one file of incompressible bytes block by block, as `dd` does with `conv=fsync`.
+//! * `speed save FOLDER GIBIBYTES MEBIBYTES`: saves a state of this many gibibytes, in arrays of this many mebibytes, each stored as one
+//!   block;
+//! * `speed restore FOLDER leave` or `keep`: restores that state; with `leave`, each array is dropped after it was read, as if it was
+//!   copied to a device; with `keep`, all arrays are kept in memory;
+//! * `speed async FOLDER GIBIBYTES MEBIBYTES`: saves such a state in the background with a checkpoint manager; for comparison, also copies
+//!   the state in memory;
+//! * `speed plain FOLDER GIBIBYTES MEBIBYTES`: writes one file of this many gibibytes, block by block, as `dd` does with `conv=fsync`.
 //!
 //! It prints JSON: seconds, bytes of the state, and the peak increase of the process's memory in bytes.
 
@@ -39,7 +41,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Arrays of `block` mebibytes each, `all` gibibytes in total.
+/// Returns a state with `all` gibibytes of arrays, each of `block` mebibytes.
 fn state(all: &str, block: &str) -> Result<State, Failure> {
     let block: usize = block.parse()?;
     let count = (all.parse::<usize>()? << 10) / block;
@@ -50,7 +52,7 @@ fn state(all: &str, block: &str) -> Result<State, Failure> {
     Ok(State { entries, slices, info: Info::default() })
 }
 
-/// The bytes of an array: floats of either sign in [0.5, 1), which compress as little as weights do.
+/// Returns the elements of an array as bytes: floats of either sign in [0.5, 1), which compress as little as weights do.
 fn elements(entry: &Entry) -> Vec<u8> {
     let mut random = 88_172_645_463_325_252u64;
     let mut float = || {
@@ -113,14 +115,14 @@ fn restored(folder: &Path, keeps: bool) -> Result<String, Failure> {
     Ok(format!(r#"{{"seconds": {seconds}, "bytes": {bytes}, "extra": {}}}"#, grown.saturating_sub(own)))
 }
 
-/// Saves a state of the host in the background; reports the duration of the call, and of a copy of the state.
+/// Saves a state from host memory in the background; reports the duration of the `save_async` call, and of a plain copy of the state.
 fn saved_behind(folder: &Path, state: &State) -> Result<String, Failure> {
     let data = elements(state.entries.first().ok_or(USAGE)?);
     let arrays = vec![data; state.entries.len()];
     let number = |entry: &Entry| entry.name["params.w".len()..].parse::<usize>().unwrap_or(0);
     let read = |entry: &Entry, _: &Region| Ok(arrays[number(entry)].clone());
     let manager = CheckpointManager::new(&Store::folder(folder)?, "steps", Options::default())?;
-    // The first copy includes allocating new memory, which is part of neither measurement.
+    // Warms up the allocator: the first copy also allocates new memory, which neither measurement should include.
     drop(arrays.clone());
     let begun = Instant::now();
     let copy = arrays.clone();
@@ -134,7 +136,7 @@ fn saved_behind(folder: &Path, state: &State) -> Result<String, Failure> {
     Ok(format!(r#"{{"seconds": {stalled}, "bytes": {bytes}, "copy": {plain}}}"#))
 }
 
-/// The memory of this process, as Linux counts it.
+/// The resident memory of this process, in bytes, when the measurement started.
 struct Memory(usize);
 
 impl Memory {
@@ -145,7 +147,7 @@ impl Memory {
         Ok(Memory(status("VmRSS:")?))
     }
 
-    /// The peak growth in bytes.
+    /// Returns how far the peak memory exceeded the memory at the start, in bytes.
     fn grown(&self) -> Result<usize, Failure> {
         Ok(status("VmHWM:")?.saturating_sub(self.0))
     }

@@ -25,18 +25,18 @@ const READERS: usize = 8;
 #[derive(Debug)]
 pub struct Checkpoint {
     pub(crate) store: Store,
-    /// The folder of the state.
+    /// The path of the folder with the arrays, in the store: the checkpoint's folder or that of one of its items.
     pub(crate) path: String,
     pub(crate) arrays: Vec<Stored>,
     pub(crate) info: Info,
     pub(crate) tree: Option<Tree>,
     pub(crate) processes: Option<usize>,
-    /// The checksums of metadata files; none for checkpoints of Orbax.
+    /// The checksum (CRC-32C) of each metadata file, by file name; empty for checkpoints of Orbax.
     pub(crate) checksums: BTreeMap<String, u32>,
     pub(crate) objects: Objects,
 }
 
-/// An entry, and the information needed to read it.
+/// An array of the checkpoint, and the information needed to read it.
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) entry: Entry,
@@ -47,11 +47,12 @@ pub(crate) struct Stored {
 
 impl Checkpoint {
     /// Opens the checkpoint at a path of a store: one written by [`save`](crate::save), a step of a
-    /// [`CheckpointManager`](crate::CheckpointManager), or any checkpoint of Orbax. If it has items, `default` or the only item is opened.
+    /// [`CheckpointManager`](crate::CheckpointManager), or any checkpoint of Orbax. If the checkpoint consists of items (states saved
+    /// together, each in its own folder), this opens the item `default`, or the only item.
     ///
     /// # Errors
-    /// It does not exist or is incomplete (SH1305); it has several items (SH1314); its metadata is damaged (SH1307, SH1308) or has an
-    /// unsupported format (SH1311); the store fails (SH1301).
+    /// The checkpoint does not exist or is incomplete (SH1305); it has several items (SH1314); its metadata is damaged (SH1307, SH1308) or
+    /// has an unsupported format (SH1311); the store fails (SH1301).
     pub fn open(store: &Store, path: &str) -> Result<Checkpoint> {
         Checkpoint::open_item(store, path, None)
     }
@@ -87,7 +88,7 @@ impl Checkpoint {
         self.arrays.iter().map(|stored| &stored.entry)
     }
 
-    /// The metadata of the checkpoint; empty for checkpoints of Orbax.
+    /// The metadata that the caller of [`save`](crate::save) passed; empty for checkpoints of Orbax.
     #[must_use]
     pub fn info(&self) -> &Info {
         &self.info
@@ -105,20 +106,20 @@ impl Checkpoint {
         self.processes
     }
 
-    /// The location, for messages.
+    /// The full path of the checkpoint in its file system or object store, for messages.
     #[must_use]
     pub fn place(&self) -> String {
         self.store.shown(&self.path)
     }
 
-    /// The bytes of the elements of all arrays.
+    /// The total size of the elements of all arrays, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.entries().map(|e| e.shape.iter().fold(e.dtype.bytes() as u64, |n, &d| n * d as u64)).sum()
     }
 }
 
-/// Opens a checkpoint with an index.
+/// Opens a checkpoint written by shardc; `bytes` is the content of its index `shardc.json`.
 fn own(store: &Store, path: &str, bytes: &[u8]) -> Result<Checkpoint> {
     let bad =
         |reason: String| CheckpointError::Metadata { path: store.shown(&join(path, index::FILE)), reason };
@@ -164,7 +165,7 @@ fn own(store: &Store, path: &str, bytes: &[u8]) -> Result<Checkpoint> {
     })
 }
 
-/// A checkpoint of Orbax, without checksums and file sizes.
+/// Creates a [`Checkpoint`] from metadata of Orbax, which has no checksums and no file sizes.
 fn of_orbax(store: &Store, path: &str, foreign: Foreign) -> Checkpoint {
     let stored = |(entry, array)| Stored { entry, array, block_bytes: None };
     Checkpoint {
@@ -179,7 +180,8 @@ fn of_orbax(store: &Store, path: &str, foreign: Foreign) -> Checkpoint {
     }
 }
 
-/// The tree of a checkpoint with an index, if Orbax's metadata can be read; nothing else depends on it.
+/// Reads the pytree of a checkpoint written by shardc. Returns `None` if Orbax's metadata cannot be read, because the arrays can be
+/// restored without it.
 fn own_tree(store: &Store, path: &str) -> Result<Option<Tree>> {
     let json = |file: &str| -> Result<Value> {
         let text = store.get(&join(path, file))?;

@@ -2,7 +2,7 @@
 
 use crc_fast::{CrcAlgorithm, Digest};
 
-/// The checksum of bytes.
+/// Returns the CRC-32C of bytes.
 pub(crate) fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(bytes)
 }
@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn checksum_equals_the_standard() {
-        // RFC 3720, B.4.
+        // Test vector of RFC 3720, section B.4.
         assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);
         let mut pieces = Crc32c::new();

@@ -6,35 +6,35 @@ use crate::entry::Entry;
 use crate::error::Result;
 use crate::reshard::Source;
 
-/// A difference of an array.
+/// One difference between two checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// Only the first checkpoint has the array.
+    /// Only the first checkpoint has the array of this name.
     OnlyFirst(String),
-    /// Only the second checkpoint has the array.
+    /// Only the second checkpoint has the array of this name.
     OnlySecond(String),
     /// The array's type or shape differs.
     Type {
-        /// The array.
+        /// The array's name.
         name: String,
-        /// Its type in the first checkpoint, such as `bf16[4, 8]`.
+        /// The type of the array in the first checkpoint, such as `bf16[4, 8]`.
         first: String,
-        /// Its type in the second checkpoint.
+        /// The type of the array in the second checkpoint.
         second: String,
     },
     /// The elements differ.
     Values {
-        /// The array.
+        /// The array's name.
         name: String,
         /// The number of elements with different bits.
         elements: usize,
-        /// The number of elements.
+        /// The number of elements of the array.
         of: usize,
     },
 }
 
-/// Compares two checkpoints: names, types, shapes and, if `values` is set, every bit of the elements. Shardings are ignored. The order is
-/// that of the first checkpoint, followed by arrays that only the second has.
+/// Compares two checkpoints: names, types, shapes and, if `values` is set, every bit of the elements. Shardings are ignored. Differences
+/// are in the order of the arrays in the first checkpoint; those of arrays that only the second has are last.
 ///
 /// # Errors
 /// A file is damaged (SH1308), or a store fails (SH1301).

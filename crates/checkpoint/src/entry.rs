@@ -10,14 +10,14 @@ use crate::region::{Grid, Region};
 /// An array of a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The name, unique in the checkpoint; also the path of the entry's files.
+    /// The name of the array, which is unique in the checkpoint; also the path of the folder with its files.
     pub name: String,
     /// The element type.
     pub dtype: DType,
     /// The global shape.
     pub shape: Vec<usize>,
-    /// The shape of the separately written blocks, including padding: the local shape of the sharding with which the array is saved.
-    /// If it does not divide the shape, the last blocks are smaller.
+    /// The shape of the separately written blocks, including padding: the local shape of the sharding with which the array is saved. If a
+    /// size of `shape` is not a multiple of the size in `block`, the last block of that dimension holds fewer elements.
     pub block: Vec<usize>,
     /// The sharding with which the array was saved; restoring does not depend on it.
     pub sharding: Option<Sharding>,
@@ -28,34 +28,34 @@ pub struct Entry {
 pub struct Sharding {
     /// The axes of the mesh with their sizes, major first.
     pub mesh: Vec<(String, usize)>,
-    /// The axes that shard each dimension, major first.
+    /// For each dimension of the array, the names of the axes that shard it, major first.
     pub spec: Vec<Vec<String>>,
 }
 
-/// A block that this process saves.
+/// A block of an entry that this process saves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The index of the entry.
+    /// The index of the entry in [`State::entries`](crate::State::entries).
     pub entry: usize,
-    /// The elements: one block of the entry's grid, clipped to the array.
+    /// The elements: one block of the grid that divides the array into blocks, clipped to the array's shape.
     pub region: Region,
 }
 
 impl Entry {
-    /// An entry that consists of one block.
+    /// Creates an entry that is stored as one block.
     #[must_use]
     pub fn whole(name: &str, dtype: DType, shape: &[usize]) -> Entry {
         Entry { name: name.to_owned(), dtype, shape: shape.to_vec(), block: block_of(shape), sharding: None }
     }
 
-    /// An entry whose dimensions are divided into this many blocks, as by a sharding.
+    /// Creates an entry whose dimension `i` is divided into `shards[i]` blocks, as by a sharding.
     #[must_use]
     pub fn split(name: &str, dtype: DType, shape: &[usize], shards: &[usize]) -> Entry {
         let block = shape.iter().zip(shards).map(|(&n, &k)| n.div_ceil(k.max(1)).max(1)).collect();
         Entry { block, ..Entry::whole(name, dtype, shape) }
     }
 
-    /// The blocks that have elements, row-major.
+    /// The regions of all blocks that have elements, in row-major order of the grid.
     #[must_use]
     pub fn blocks(&self) -> Vec<Region> {
         let grid = self.grid();
@@ -72,12 +72,12 @@ impl Entry {
     }
 }
 
-/// The block shape of an array that is stored as one block. It has no zeros, even if the array has no elements.
+/// Returns the block shape of an array that is stored as one block: its shape, with 1 instead of 0 for empty dimensions.
 fn block_of(shape: &[usize]) -> Vec<usize> {
     shape.iter().map(|&n| n.max(1)).collect()
 }
 
-/// Checks that entries can be stored together.
+/// Checks that entries can be saved in one checkpoint: valid and distinct names, valid shapes and blocks.
 pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
     let mut faults = Vec::new();
     let mut seen = BTreeSet::new();
@@ -105,7 +105,7 @@ pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
             faults.push(format!("{name} is too large for the address space"));
         }
     }
-    // An entry is a folder, which must not be inside the folder of another entry.
+    // An entry is stored in the folder with its name. That folder must not be inside the folder of another entry.
     for name in &seen {
         let mut parents = name.match_indices('/').map(|(at, _)| &name[..at]);
         if let Some(parent) = parents.find(|parent| !parent.is_empty() && seen.contains(parent)) {
@@ -118,7 +118,7 @@ pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
 /// The file with the index of a checkpoint.
 pub(crate) const INDEX: &str = "shardc.json";
 
-/// Files of the checkpoint itself, and files that Orbax writes next to entries.
+/// Names that entries must not have: files of the checkpoint itself, and files that Orbax writes in the same folder.
 const RESERVED: [&str; 8] = [
     "_METADATA",
     "_sharding",
@@ -130,7 +130,7 @@ const RESERVED: [&str; 8] = [
     INDEX,
 ];
 
-/// The reason why a name is invalid, if it is.
+/// Returns the reason why a name is invalid; `None` if it is valid.
 fn name_fault(name: &str) -> Option<&'static str> {
     let first = name.split('/').next().unwrap_or_default();
     if name.is_empty() {
@@ -142,7 +142,7 @@ fn name_fault(name: &str) -> Option<&'static str> {
     if name.split('/').any(|part| matches!(part, "" | "." | "..")) {
         return Some("has a part that is empty, `.` or `..`");
     }
-    // Names with `#` and digits are reserved for files that are being written in folders.
+    // `object_store` uses names with `#` and digits for files that it is still writing in a folder.
     if name.chars().any(|c| c.is_control() || c == '\\' || c == '#') {
         return Some("has a control character, `\\` or `#`");
     }

@@ -10,7 +10,7 @@ pub type Result<T, E = CheckpointError> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// The store failed, also after retries.
+    /// A request to the store failed, and so did its retries.
     #[error("{action} {path}: {reason}")]
     Store {
         /// The operation: `writing`, `reading`, `listing`, `deleting`, `renaming`.
@@ -20,16 +20,17 @@ pub enum CheckpointError {
         /// The store's message.
         reason: String,
     },
-    /// Names, shapes or grids of entries cannot be saved; one message for each fault.
+    /// The names, shapes or block shapes of entries do not permit saving them; one message for each invalid entry.
     #[error("the state cannot be saved: {}", .0.join("; "))]
     Entries(Vec<String>),
-    /// The slices of all processes do not form the entries: each block must be in one slice. One message for each invalid entry.
+    /// The slices of all processes together do not cover the entries: each block must be in exactly one slice. One message for each invalid
+    /// entry.
     #[error("the slices of all processes do not match the state: {}", .0.join("; "))]
     Slices(Vec<String>),
-    /// The values of a slice could not be read or were rejected.
+    /// The callback that reads a slice, or the callback that receives a region, returned an error.
     #[error("{entry}: {reason}")]
     Values {
-        /// The entry.
+        /// The name of the entry, and the region if known.
         entry: String,
         /// The cause.
         reason: String,
@@ -39,13 +40,13 @@ pub enum CheckpointError {
     NotFound {
         /// The path.
         path: String,
-        /// The existing steps.
+        /// The steps that exist at this path.
         there: Vec<u64>,
     },
-    /// A checkpoint has several items, or lacks the requested item.
+    /// A checkpoint has several items and none was requested, or it lacks the requested item.
     #[error("{}", item_text(.path, .asked.as_deref(), .items))]
     Item {
-        /// The checkpoint.
+        /// The path of the checkpoint.
         path: String,
         /// The requested item.
         asked: Option<String>,
@@ -66,16 +67,16 @@ pub enum CheckpointError {
         /// The cause.
         reason: String,
     },
-    /// Data is missing or corrupted: all the damage that was found.
+    /// Data is missing or corrupted. The list contains all damage that was found.
     #[error("the checkpoint is damaged: {}", lines(.0))]
     Damaged(Vec<Damage>),
-    /// The checkpoint does not match the request: all mismatches.
+    /// The arrays of the checkpoint do not match the requested arrays. All mismatches are listed.
     #[error("the checkpoint does not match the request: {0}")]
     Mismatch(Mismatch),
     /// Another process failed, or does not answer.
     #[error("{0}")]
     Process(String),
-    /// The kind of checkpoint is not supported.
+    /// The format of the checkpoint, or a property of it, is not supported.
     #[error("{path}: {what}")]
     Unsupported {
         /// The checkpoint or one of its files.
@@ -99,22 +100,22 @@ pub enum CheckpointError {
 /// A damaged object of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Damage {
-    /// The entry; empty for metadata.
+    /// The name of the entry; empty if the object is a metadata file of the checkpoint.
     pub entry: String,
-    /// The object within the checkpoint.
+    /// The object's path within the checkpoint.
     pub object: String,
-    /// The damage.
+    /// A description of the damage.
     pub what: String,
 }
 
-/// The differences between a checkpoint and a request. Names are those of the checkpoint.
+/// The differences between the arrays of a checkpoint and the requested arrays. Names are those in the checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mismatch {
     /// Requested entries that do not exist.
     pub missing: Vec<String>,
     /// Entries that were not requested.
     pub unexpected: Vec<String>,
-    /// Entries with a different type or shape, with both types.
+    /// Entries whose type or shape differs from the requested one, each as text with both types.
     pub misshaped: Vec<String>,
 }
 
@@ -138,7 +139,7 @@ impl std::fmt::Display for Mismatch {
 }
 
 impl CheckpointError {
-    /// The stable code.
+    /// The stable code of the error, such as `SH1301`.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -159,7 +160,7 @@ impl CheckpointError {
         }
     }
 
-    /// The next step for the user.
+    /// The action that the user can take to fix the problem.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
@@ -193,7 +194,7 @@ impl CheckpointError {
 }
 
 fn lines(damages: &[Damage]) -> String {
-    /// Maximum number of objects in the message.
+    /// The maximum number of objects that a message lists.
     const SHOWN: usize = 8;
     let mut text = String::new();
     for (i, Damage { entry, object, what }) in damages.iter().take(SHOWN).enumerate() {

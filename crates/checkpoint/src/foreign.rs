@@ -44,7 +44,7 @@ pub(crate) fn open(store: &Store, path: &str) -> Result<Foreign> {
         }
         false => None,
     };
-    // Releases of Orbax without this field omit blocks of zeros.
+    // Releases of Orbax that do not write this field omit the files of blocks that contain only the fill value.
     let absent_is_fill = metadata["store_array_data_equal_to_fill_value"] != true;
     let objects = Objects::new(values, absent_is_fill);
     let shardings = json(orbax::SHARDING).unwrap_or(Value::Null);
@@ -64,9 +64,9 @@ pub(crate) fn open(store: &Store, path: &str) -> Result<Foreign> {
     Ok(Foreign { arrays, tree, objects })
 }
 
-/// The array of a leaf; `None` if it is not an array.
+/// Reads the metadata of the array at a leaf of the tree; `None` if the leaf is not an array.
 fn array(store: &Store, path: &str, objects: &Objects, leaf: &Leaf) -> Result<Option<StoredArray>> {
-    /// Leaf types that are stored only in the tree.
+    /// Types of leaves that have no files: their values are in the tree.
     const NODES: [&str; 6] = ["None", "Dict", "List", "Tuple", "NamedTuple", "string"];
     if NODES.contains(&leaf.kind.as_str()) {
         return Ok(None);

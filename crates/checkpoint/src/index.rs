@@ -13,22 +13,22 @@ use crate::entry::{Entry, INDEX, Sharding};
 use crate::layout::{array, encode};
 use crate::tree::Tree;
 
-/// The name of the file.
+/// The name of the index file in the folder of a checkpoint.
 pub(crate) const FILE: &str = INDEX;
 
-/// The version that this crate writes; newer versions are rejected.
+/// The version of the format that this crate writes; newer versions are rejected.
 const VERSION: u32 = 1;
 
-/// The metadata of a checkpoint.
+/// The caller's metadata of a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Info {
     /// The training step of the state, if known.
     pub step: Option<u64>,
     /// An identifier of the program that the state belongs to.
     pub program: Option<String>,
-    /// Other data of the caller: strings by key.
+    /// Other metadata of the caller: strings by key.
     pub notes: BTreeMap<String, String>,
-    /// The Python pytree in which the arrays are saved, if known. An opened checkpoint has it in
+    /// The Python pytree whose leaves are the arrays, if the caller knows it when it saves. When a checkpoint is read, this is `None`: use
     /// [`Checkpoint::tree`](crate::Checkpoint::tree).
     pub tree: Option<Tree>,
 }
@@ -42,10 +42,10 @@ pub(crate) struct Index {
     program: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     notes: BTreeMap<String, String>,
-    /// The number of processes that saved it.
+    /// The number of processes that saved the checkpoint.
     processes: usize,
     entries: Vec<IndexEntry>,
-    /// The checksum (CRC-32C) of each metadata file.
+    /// The checksum (CRC-32C) of each metadata file, by file name.
     crc32c: BTreeMap<String, u32>,
 }
 
@@ -61,12 +61,12 @@ struct IndexEntry {
     spec: Vec<Vec<String>>,
     /// The size in bytes of each block's file.
     block_bytes: u64,
-    /// The checksum (CRC-32C) of `zarr.json`.
+    /// The checksum (CRC-32C) of the entry's `zarr.json`.
     crc32c: u32,
 }
 
 impl Index {
-    /// Creates the index of a checkpoint, with the checksums of metadata files.
+    /// Creates the index of a checkpoint; `crc32c` has the checksums of metadata files.
     pub(crate) fn new(
         info: &Info,
         entries: &[Entry],
@@ -97,13 +97,13 @@ impl Index {
         }
     }
 
-    /// The text of the file: its checksum on a separate line, then JSON.
+    /// Returns the text of `shardc.json`: JSON that contains the index, and on its first line the checksum of the index.
     pub(crate) fn text(&self) -> Result<String, String> {
         let json = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
         Ok(format!("{{\"file_crc32c\": {},\n\"index\": {json}}}\n", crc32c(json.as_bytes())))
     }
 
-    /// Parses the text of the file. Errors are messages.
+    /// Parses the text of `shardc.json`. The error is a message.
     pub(crate) fn read(bytes: &[u8]) -> Result<Index, String> {
         let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
         let parts = text
@@ -132,12 +132,12 @@ impl Index {
         self.processes
     }
 
-    /// The checksums of metadata files other than `zarr.json`.
+    /// The checksums of metadata files other than `zarr.json`, by file name.
     pub(crate) fn checksums(&self) -> &BTreeMap<String, u32> {
         &self.crc32c
     }
 
-    /// The entries, with the size of their blocks' files and the checksum of their metadata.
+    /// Returns each entry, with the size in bytes of the file of one of its blocks, and the checksum of its `zarr.json`.
     pub(crate) fn entries(&self) -> Result<Vec<(Entry, u64, u32)>, String> {
         self.entries
             .iter()

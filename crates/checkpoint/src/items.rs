@@ -5,7 +5,8 @@ use crate::index;
 use crate::layout::orbax;
 use crate::store::{Store, join};
 
-/// The items of the checkpoint at a path that contain arrays, in order. A checkpoint that is a single state has none.
+/// Returns the names of the items of a checkpoint that contain arrays, in alphabetical order. The list is empty if the checkpoint is a
+/// single state without items.
 ///
 /// # Errors
 /// The store fails (SH1301).
@@ -16,7 +17,7 @@ pub fn items(store: &Store, path: &str) -> Result<Vec<String>> {
     }
     let mut items = Vec::new();
     for name in store.folders(path)? {
-        // Steps of a manager's folder are not items.
+        // In the folder of a checkpoint manager, subfolders are steps, not items.
         let is_other = name.ends_with(orbax::UNFINISHED) || step_of(&name).is_some();
         if !is_other && is_state(store, &join(path, &name))? {
             items.push(name);
@@ -25,7 +26,8 @@ pub fn items(store: &Store, path: &str) -> Result<Vec<String>> {
     Ok(items)
 }
 
-/// The folder of the requested state: the checkpoint itself, the named item, `default`, or the only item.
+/// Returns the folder of the requested state: that of the item `item`, or if `item` is `None`, the checkpoint's own folder, the item
+/// `default`, or the only item. Returns `None` if there is no state with arrays.
 pub(crate) fn folder(store: &Store, path: &str, item: Option<&str>) -> Result<Option<String>> {
     if let Some(item) = item {
         let folder = join(path, item);
@@ -59,7 +61,7 @@ fn is_state(store: &Store, folder: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// The step of a folder whose name consists only of digits.
+/// Returns the step number of a folder whose name consists only of digits; `None` for other names.
 pub(crate) fn step_of(name: &str) -> Option<u64> {
     let step: u64 = name.parse().ok()?;
     (step.to_string() == name).then_some(step)

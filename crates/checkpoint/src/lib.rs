@@ -3,21 +3,22 @@
 //! Internal: this crate may change in any release. Front ends use `shardc::checkpoint`.
 //!
 //! A state consists of arrays sharded over devices of several processes. [`save`] writes it; each process writes its own blocks.
-//! [`Checkpoint`] reads the regions that each process needs, independently of the sharding that saved them. [`CheckpointManager`] keeps a
-//! folder of steps. This crate does not depend on devices, programs or sharded arrays: it uses names, types, shapes, boxes of elements
-//! ([`Region`]) and bytes.
+//! [`Checkpoint`] reads the regions that each process needs, independently of the sharding with which they were saved.
+//! [`CheckpointManager`] manages a folder with a checkpoint for each of several training steps. This crate does not depend on devices,
+//! programs or sharded arrays: it uses names, types, shapes, boxes of elements ([`Region`]) and bytes.
 //!
 //! # The format
 //!
-//! A checkpoint has the format of Orbax's `PyTreeCheckpointHandler(use_ocdbt=False, use_zarr3=True)`, so JAX, tensorstore and any
-//! reader of Zarr v3 can read it. Orbax's checkpoints are read in OCDBT (its default), Zarr v2 and Zarr v3. The files written are:
+//! A checkpoint has the format of Orbax's `PyTreeCheckpointHandler(use_ocdbt=False, use_zarr3=True)`, so JAX, tensorstore and any reader of
+//! Zarr v3 can read it. Checkpoints that Orbax wrote can be read in its formats OCDBT (the default), Zarr v2 and Zarr v3. The written files
+//! have these contents:
 //!
 //! * each array is a folder named after the array, with `zarr.json` and a file for each block of its sharding (`c/1/0`). A dimension
 //!   that is sharded `k` ways has blocks of `ceil(n / k)` elements; the last may be smaller, and blocks beyond the end are omitted;
 //! * a block of more than a mebibyte is divided into tiles (`sharding_indexed`), so that another sharding reads only the tiles that
 //!   it needs. Each tile, and each index of tiles, ends with its CRC-32C;
-//! * `_METADATA` is the tree of names, `_sharding` the meshes and specs, `shardc.json` has the data that Orbax does not store:
-//!   sizes of files and checksums of all metadata;
+//! * `_METADATA` contains the pytree with the names of arrays, and `_sharding` their meshes and partition specs. `shardc.json` contains
+//!   data that Orbax does not store: sizes of files and checksums of all metadata;
 //! * elements of any type of `shardc_ir` are restored bit for bit: see `layout/dtype.rs` for types that Zarr does not name.
 //!
 //! # Completeness

@@ -1,4 +1,4 @@
-//! Locations of a checkpoint's objects, which are separate files or values of a database.
+//! Finds and opens the objects of a checkpoint: an object is a separate file, or a value of an OCDBT database.
 
 use std::fs::File;
 
@@ -11,23 +11,23 @@ use crate::store::{Store, join};
 /// The storage of a checkpoint's objects.
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
-    /// The values of the database; `None` if each object is a file.
+    /// The values of the checkpoint's OCDBT database; `None` if each object is a file.
     values: Option<Values>,
-    /// Whether blocks that contain only the fill value were omitted.
+    /// Whether a missing block is not damage: blocks that contain only the fill value were not written.
     absent_is_fill: bool,
 }
 
 /// An opened object.
 pub(crate) struct Opened {
     pub(crate) object: Object,
-    /// The file that contains it.
+    /// The path of the file that contains the object.
     pub(crate) path: String,
-    /// The offset in the file.
+    /// The offset of the object in the file, in bytes.
     pub(crate) start: u64,
     pub(crate) size: u64,
 }
 
-/// A source of bytes.
+/// The source from which the bytes of an object are read.
 pub(crate) enum Object {
     File(File),
     Stored,
@@ -43,7 +43,7 @@ impl Objects {
         self.absent_is_fill
     }
 
-    /// Opens an object of the checkpoint in a folder; `None` if it does not exist.
+    /// Opens the object with the path `object` within the checkpoint in `folder`; `None` if it does not exist.
     pub(crate) fn open(&self, store: &Store, folder: &str, object: &str) -> Result<Option<Opened>> {
         let (path, range) = match self.values.as_ref().map(|values| values.get(object)) {
             Some(None) => return Ok(None),
@@ -76,7 +76,7 @@ impl Objects {
         Ok(Some(Opened { object: opened, path, start, size: length }))
     }
 
-    /// The bytes of a metadata object; `None` if it does not exist.
+    /// Reads a metadata object; `None` if it does not exist.
     pub(crate) fn get(&self, store: &Store, folder: &str, object: &str) -> Result<Option<Bytes>> {
         /// Maximum size of an array's metadata.
         const LARGEST: u64 = 16 << 20;

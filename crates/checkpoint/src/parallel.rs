@@ -1,14 +1,15 @@
-//! Work on several threads.
+//! Runs jobs on several threads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The number of threads that the machine can run in parallel, clamped to these bounds.
+/// Returns the number of threads that the machine can run in parallel, but at least `least` and at most `most`.
 pub(crate) fn threads(least: usize, most: usize) -> usize {
     std::thread::available_parallelism().map_or(least, usize::from).clamp(least, most)
 }
 
-/// Runs jobs `0..count` on this many threads, and returns their results in order. After an error, no further job is started.
+/// Calls a function with each index below `count`, on several threads, and returns the results in the order of indices. After an error, no
+/// further call is started.
 pub(crate) fn each<T: Send, E: Send>(
     threads: usize,
     count: usize,

@@ -11,26 +11,26 @@ use crate::items::{self, step_of};
 use crate::layout::orbax;
 use crate::store::{Store, join};
 
-/// The suffix of a checkpoint that is being deleted.
+/// The suffix of the folder of a checkpoint that is being deleted.
 const DELETED: &str = ".deleted.orbax-checkpoint-tmp";
 
-/// The location to which a checkpoint is written.
+/// The location at which a checkpoint is written.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     path: String,
-    /// The folder of the state within it; empty if it is the checkpoint itself.
+    /// The subfolder of the checkpoint that contains the state; empty if the checkpoint has no items.
     item: &'static str,
-    /// Whether the folder is renamed at the end.
+    /// Whether the checkpoint is committed by renaming its folder (file systems), not by a marker file (object stores).
     renames: bool,
 }
 
 impl Place {
-    /// A checkpoint that is the folder itself.
+    /// A checkpoint without items, in the folder `path`.
     pub(crate) fn plain(path: &str) -> Place {
         Place { path: path.trim_matches('/').to_owned(), item: "", renames: false }
     }
 
-    /// A step of a manager, in Orbax's layout.
+    /// A step of a checkpoint manager, in Orbax's layout: `PATH/STEP/default`.
     pub(crate) fn step(path: &str, step: u64) -> Place {
         Place { path: join(path, &step.to_string()), item: orbax::ITEM, renames: false }
     }
@@ -39,14 +39,15 @@ impl Place {
         &self.path
     }
 
-    /// The path of a file of the state during the save.
+    /// Returns the path at which a file of the state is written before the commit.
     pub(crate) fn file(&self, name: &str) -> String {
         let suffix = if self.renames { orbax::UNFINISHED } else { "" };
         let item = if self.item.is_empty() { String::new() } else { format!("/{}", self.item) };
         format!("{}{suffix}{item}/{name}", self.path)
     }
 
-    /// Sets whether the checkpoint is committed by a rename, which only folders support. It is an error if the path is empty.
+    /// Sets whether the checkpoint is committed by a rename, which only stores in folders of a file system support. It is an error if the
+    /// path is empty.
     pub(crate) fn in_store(self, store: &Store) -> Result<Place> {
         if self.path.is_empty() {
             return Err(CheckpointError::Settings("a checkpoint needs a name within its store".to_owned()));
@@ -54,7 +55,7 @@ impl Place {
         Ok(Place { renames: store.is_folder(), ..self })
     }
 
-    /// Deletes remains of an interrupted save.
+    /// Deletes files left by an interrupted save to this location.
     pub(crate) fn begin(&self, store: &Store) -> Result<()> {
         if is_whole(store, &self.path)? {
             return Err(CheckpointError::Exists { path: store.shown(&self.path) });
@@ -62,7 +63,7 @@ impl Place {
         self.abandon(store)
     }
 
-    /// Deletes the remains of an incomplete checkpoint.
+    /// Deletes the files of this save, after it failed.
     pub(crate) fn abandon(&self, store: &Store) -> Result<()> {
         if is_whole(store, &self.path)? {
             return Ok(());
@@ -71,7 +72,7 @@ impl Place {
         store.delete_all(if self.renames { &unfinished } else { &self.path })
     }
 
-    /// Commits the checkpoint.
+    /// Commits the checkpoint: from now on it counts as complete.
     pub(crate) fn commit(&self, store: &Store) -> Result<()> {
         let top =
             if self.renames { format!("{}{}", self.path, orbax::UNFINISHED) } else { self.path.clone() };
@@ -100,14 +101,15 @@ pub(crate) fn is_whole(store: &Store, path: &str) -> Result<bool> {
     if store.size(&join(path, orbax::COMMIT))?.is_some() {
         return Ok(true);
     }
-    // Releases of Orbax that do not write this file are supported only on file systems, where they rename the folder.
+    // Older releases of Orbax do not write this file. Their checkpoints are supported only on file systems, where a checkpoint under its
+    // final name is complete.
     if !store.is_folder() {
         return Ok(false);
     }
     if store.size(&join(path, orbax::TREE))?.is_some() {
         return Ok(true);
     }
-    // In a folder of steps, states are not direct subfolders but one level deeper.
+    // This is false for a folder of steps: its states are not in its direct subfolders, but one level deeper.
     Ok(!items::items(store, path)?.is_empty())
 }
 
@@ -123,7 +125,7 @@ pub(crate) fn delete(store: &Store, path: &str) -> Result<()> {
     store.delete_all(path)
 }
 
-/// The complete steps in a folder, in order.
+/// Returns the numbers of the complete steps in a folder, in ascending order.
 ///
 /// # Errors
 /// The store fails (SH1301).
@@ -140,7 +142,7 @@ pub fn steps(store: &Store, path: &str) -> Result<Vec<u64>> {
     Ok(steps)
 }
 
-/// Deletes remains of interrupted saves and deletions in a folder of steps.
+/// Deletes files left by interrupted saves and deletions in a folder of steps.
 pub(crate) fn clean(store: &Store, path: &str) -> Result<()> {
     for name in store.folders(path)? {
         let below = join(path, &name);

@@ -16,10 +16,11 @@ use crate::region::{Grid, Region};
 use crate::runs::{Runs, Scatter};
 use crate::store::Store;
 
-/// The number of bytes that are read before they are added to the checksum.
+/// The number of bytes that are read at a time before they are added to the checksum, so that they are still in the caches.
 const PIECE: usize = 256 << 10;
 
-/// The minimum length of contiguous bytes that are read directly; shorter ranges are copied from a buffer.
+/// The minimum length of contiguous bytes that are read directly into the destination. Shorter runs are read into a buffer and copied,
+/// which is faster.
 const LONG: usize = 1 << 10;
 
 /// A failure to read a file.
@@ -36,9 +37,9 @@ impl From<CheckpointError> for Fault {
     }
 }
 
-/// Reads the intersection of a block and the box `wanted`, and copies it into `elements`, the row-major elements of the box. If `elements`
-/// is `None`, the tiles are only verified. Tiles are always read entirely. Elements of a damaged tile may already have been copied.
-/// Consecutive tiles in an object are requested together, up to `most` bytes.
+/// Reads the intersection of the block at grid index `index` and the region `wanted`, and copies it into `elements`, the row-major elements
+/// of `wanted`. If `elements` is `None`, the tiles are only verified. Tiles are always read entirely. Elements of a damaged tile may
+/// already have been copied. From an object store, consecutive tiles are requested together, up to `most` bytes.
 pub(crate) fn block(
     checkpoint: &Checkpoint,
     stored: &Stored,
@@ -95,7 +96,7 @@ pub(crate) fn block(
     let grid = Grid::new(&array.block, &tiles.tile);
     let counts = grid.counts();
     let number = |tile: &[usize]| tile.iter().zip(&counts).fold(0, |at, (&i, &n)| at * n + i);
-    // The intersection, relative to the block.
+    // The intersection of the block and `wanted`, with offsets relative to the block.
     let own = Region { offset: origin.clone(), shape: array.block.clone() };
     let Some(mut local) = own.overlap(wanted) else { return Ok(()) };
     local.offset.iter_mut().zip(&origin).for_each(|(o, start)| *o -= start);
@@ -109,7 +110,7 @@ pub(crate) fn block(
         let end = end.ok_or_else(|| damage(format!("has an inner chunk {tile:?} beyond its end")))?;
         let first = tile.iter().zip(&tiles.tile).zip(&origin).map(|((&i, &t), &o)| o + i * t).collect();
         let region = Region { offset: first, shape: tiles.tile.clone() };
-        // shardc's files have only zeros before a tile.
+        // In files of shardc, the bytes between two tiles are zero; they are read too, to detect damage in them.
         let last = match number(&tile).checked_sub(1) {
             None => Some(0),
             Some(before) => places[before].and_then(|(offset, length)| offset.checked_add(length)),
@@ -121,14 +122,14 @@ pub(crate) fn block(
     reader.finish(&form)
 }
 
-/// A thread's buffer for tiles that are only partly needed. It fits in a core's caches.
+/// A thread's buffer for tiles that are only partly needed. It is small enough for a core's caches.
 pub(crate) struct Room {
     bytes: Vec<u8>,
     start: usize,
 }
 
 impl Room {
-    /// The alignment of the buffer: processors copy faster to addresses at the start of a cache line.
+    /// The alignment of the buffer in bytes: processors copy faster to addresses at the start of a cache line.
     const ALIGNED: usize = 4 << 10;
 
     pub(crate) fn new() -> Room {
@@ -137,13 +138,13 @@ impl Room {
         Room { bytes, start }
     }
 
-    /// The first `bytes` of the buffer, or all of it if it is smaller.
+    /// The first `bytes` of the buffer, or the entire buffer if it is smaller.
     fn piece(&mut self, bytes: usize) -> &mut [u8] {
         &mut self.bytes[self.start..self.start + bytes.min(PIECE)]
     }
 }
 
-/// Reads consecutive elements of a file into slices of memory, and updates a checksum with them.
+/// Reads consecutive bytes of a file into the slices `parts`, and adds them to the checksum `sum`.
 fn place(source: &Object, parts: &mut [&mut [u8]], sum: &mut Crc32c) -> io::Result<()> {
     let mut rest = parts;
     while let Some(first) = rest.first() {
@@ -156,13 +157,13 @@ fn place(source: &Object, parts: &mut [&mut [u8]], sum: &mut Crc32c) -> io::Resu
     Ok(())
 }
 
-/// Fills slices of memory with the next bytes of a file.
+/// Fills slices of memory with the next bytes of a file; does nothing if the object is not a file.
 fn fill(source: &Object, parts: &mut [&mut [u8]]) -> io::Result<()> {
     let Object::File(file) = source else { return Ok(()) };
     let mut file: &File = file;
     let mut slices: Vec<IoSliceMut<'_>> = parts.iter_mut().map(|part| IoSliceMut::new(part)).collect();
     let mut left = &mut slices[..];
-    // Skips empty slices.
+    // Skips empty slices at the start: a read into them would return 0, which means the end of the file.
     IoSliceMut::advance_slices(&mut left, 0);
     while !left.is_empty() {
         match file.read_vectored(left) {
@@ -175,7 +176,7 @@ fn fill(source: &Object, parts: &mut [&mut [u8]]) -> io::Result<()> {
     Ok(())
 }
 
-/// Fills the elements of a box in a block that was not written with the fill value.
+/// Copies the fill value to the elements of `wanted` that belong to a block without a file.
 fn fill_block(stored: &Stored, index: &[usize], wanted: &Region, elements: &mut [u8], fill: &[u8]) {
     let block = stored.entry.grid().region(index);
     for run in Runs::new(&block, wanted, fill.len()) {
@@ -184,23 +185,23 @@ fn fill_block(stored: &Stored, index: &[usize], wanted: &Region, elements: &mut 
     }
 }
 
-/// The common properties of tiles.
+/// The properties that all tiles of a block share.
 struct Form<'a> {
     shape: &'a [usize],
     plain: Option<Plain>,
-    /// Decodes a tile that is not plain.
+    /// Decodes a tile that is not plain (uncompressed, in memory order).
     decode: &'a dyn Fn(Vec<u8>) -> Result<Vec<u8>, String>,
 }
 
-/// A tile: its elements in the array, and its bytes in the file.
+/// A tile: the region of its elements in the array, and the range of its bytes in the file.
 struct Tile {
     region: Region,
     at: Range<u64>,
-    /// The number of zero bytes before the tile.
+    /// The number of padding bytes at the start of `at`, before the tile, which must be zero.
     before: usize,
 }
 
-/// The box of the array to read, and the memory for its elements.
+/// The region of the array to read, and the memory for its elements.
 struct Target<'a> {
     wanted: &'a Region,
     elements: Option<&'a mut [u8]>,
@@ -208,8 +209,8 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// The slices of the destination for a tile's elements, each at most [`PIECE`] long. `None` if the tile is only partly needed, or the
-    /// slices are so short that copying from a buffer is faster.
+    /// Returns the slices of the destination into which a tile can be read directly, each at most [`PIECE`] bytes long. `None` if only a
+    /// part of the tile is needed, or if the slices are so short that copying from a buffer is faster.
     fn place(&mut self, tile: &Tile) -> Option<Vec<&mut [u8]>> {
         let mut runs = Runs::new(&tile.region, self.wanted, self.width).peekable();
         let is_whole = tile.region.overlap(self.wanted)? == tile.region;
@@ -230,19 +231,19 @@ impl Target<'_> {
 struct Reader<'a> {
     store: &'a Store,
     path: &'a str,
-    /// Offset of the object in its file, in bytes.
+    /// The offset of the object in its file, in bytes.
     start: u64,
     source: Object,
     damage: &'a dyn Fn(String) -> Fault,
     target: Target<'a>,
     room: &'a mut Room,
     most: u64,
-    /// Consecutive tiles of an object that will be read by one request.
+    /// Tiles with consecutive bytes in the object, which will be read by one request.
     run: Vec<Tile>,
 }
 
 impl Reader<'_> {
-    /// Reads a tile, immediately or in one request with the following tiles.
+    /// Reads a tile: immediately from a file, or in one request with the following tiles from an object store.
     fn tile(&mut self, form: &Form<'_>, tile: Tile) -> Result<(), Fault> {
         match (&self.source, form.plain) {
             (Object::File(_), Some(plain)) => return self.pass(form, plain, &tile),
@@ -261,7 +262,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads the tiles that have not been requested yet.
+    /// Reads the tiles in `run`, which were not requested yet.
     fn finish(&mut self, form: &Form<'_>) -> Result<(), Fault> {
         let run = std::mem::take(&mut self.run);
         let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(()) };
@@ -271,7 +272,7 @@ impl Reader<'_> {
         run.iter().try_for_each(|tile| self.give(form, tile, &bytes[at(tile.at.start)..at(tile.at.end)]))
     }
 
-    /// Reads bytes of the object.
+    /// Reads a range of bytes of the object; offsets are relative to the start of the object.
     fn bytes(&self, range: Range<u64>) -> Result<Bytes, Fault> {
         let length = range.end - range.start;
         match &self.source {
@@ -301,7 +302,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a plain tile of a file piece by piece, so that a piece is still in a core's caches when its checksum is computed.
+    /// Reads a plain tile (uncompressed, in memory order) of a file piece by piece, so that a piece is still in a core's caches when its
+    /// checksum is computed.
     fn pass(&mut self, form: &Form<'_>, plain: Plain, tile: &Tile) -> Result<(), Fault> {
         let (elements, checksum) = self.lengths(form, plain, tile)?;
         self.seek(tile.at.start)?;
@@ -319,7 +321,8 @@ impl Reader<'_> {
         self.compare(tile, sum.value(), &stored[..checksum])
     }
 
-    /// Reads a tile into the thread's buffer, and copies the needed elements to the destination.
+    /// Reads a plain tile (uncompressed, in memory order) of `elements` bytes through the thread's buffer, and copies the needed elements
+    /// to the destination.
     fn scatter(&mut self, tile: &Tile, elements: usize, sum: &mut Crc32c) -> io::Result<()> {
         let mut left = elements;
         let mut scatter = Scatter::new(&tile.region, self.target.wanted, self.target.width);
@@ -356,7 +359,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The sizes of a plain tile's elements and of its checksum; it is an error if their sum is not the tile's size.
+    /// Returns the sizes in bytes of the elements and of the checksum of a plain tile (uncompressed, in memory order). It is an error if
+    /// their sum differs from the size of the tile in the file.
     fn lengths(&self, form: &Form<'_>, plain: Plain, tile: &Tile) -> Result<(usize, usize), Fault> {
         let elements = form.shape.iter().product::<usize>() * self.target.width;
         let checksum = if plain.has_checksum { CRC } else { 0 };
@@ -375,7 +379,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Compares a tile's checksum with the stored checksum, if there is one.
+    /// Compares a tile's checksum with the stored checksum, unless `stored` is empty.
     fn compare(&self, tile: &Tile, sum: u32, stored: &[u8]) -> Result<(), Fault> {
         if stored.is_empty() || sum.to_le_bytes() == stored {
             return Ok(());
@@ -404,7 +408,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the index of a file's tiles.
+    /// Reads the offset and length in bytes of each tile in a file; `size` is the size of the file.
     fn index(&self, tiles: &Tiles, block: &[usize], size: u64) -> Result<Vec<Option<(u64, u64)>>, Fault> {
         let length = tiles.index_size(block).filter(|&length| length <= size);
         let length =

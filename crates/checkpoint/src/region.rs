@@ -1,9 +1,9 @@
-//! Boxes of elements of an array, and grids of boxes.
+//! Regions (boxes of elements) of an array, and grids that divide an array into blocks.
 
 /// A box of elements of an array.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Region {
-    /// The first element in each dimension.
+    /// The index of the first element in each dimension.
     pub offset: Vec<usize>,
     /// The number of elements in each dimension.
     pub shape: Vec<usize>,
@@ -51,7 +51,7 @@ impl Region {
     }
 }
 
-/// As a list of ranges: `[0..4, 8..16]`.
+/// Formats the region as a list of index ranges: `[0..4, 8..16]`.
 impl std::fmt::Display for Region {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let ranges: Vec<String> =
@@ -99,7 +99,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// `block` has the rank of `shape`, and no zeros.
+    /// Creates a grid of blocks of shape `block`, which has as many dimensions as `shape`, and no zeros.
     pub(crate) fn new(shape: &[usize], block: &[usize]) -> Grid {
         Grid { shape: shape.to_vec(), block: block.to_vec() }
     }
@@ -109,7 +109,7 @@ impl Grid {
         self.shape.iter().zip(&self.block).map(|(&n, &b)| n.div_ceil(b)).collect()
     }
 
-    /// The elements of a block within the array.
+    /// Returns the region of the block at a grid index, clipped to the array.
     pub(crate) fn region(&self, index: &[usize]) -> Region {
         let offset: Vec<usize> = index.iter().zip(&self.block).map(|(&i, &b)| i * b).collect();
         let shape =
@@ -117,7 +117,7 @@ impl Grid {
         Region { shape: shape.collect(), offset }
     }
 
-    /// The grid index of the block that equals this box; `None` if there is none.
+    /// Returns the grid index of the block with this region; `None` if the region is not a block.
     pub(crate) fn index_of(&self, region: &Region) -> Option<Vec<usize>> {
         if !region.fits(&self.shape) {
             return None;
@@ -126,7 +126,7 @@ impl Grid {
         (self.region(&index) == *region && region.elements() > 0).then_some(index)
     }
 
-    /// The blocks that intersect a box within the array.
+    /// Returns the grid indices of the blocks that intersect a region; the region must be within the array.
     pub(crate) fn touched(&self, region: &Region) -> impl Iterator<Item = Vec<usize>> + use<> {
         let first: Vec<usize> = region.offset.iter().zip(&self.block).map(|(&o, &b)| o / b).collect();
         let empty = region.elements() == 0;

@@ -1,4 +1,4 @@
-//! Writes the arrays of a checkpoint as a new checkpoint with different blocks.
+//! Writes the arrays of a checkpoint as a new checkpoint with different shardings.
 
 use crate::checkpoint::Checkpoint;
 use crate::entry::{Entry, Slice};
@@ -11,7 +11,7 @@ use crate::save::{Progress, Saved, State, save};
 use crate::store::Store;
 
 impl Checkpoint {
-    /// The elements of a region of an array, row-major.
+    /// Reads a region of an array; returns its elements, row-major.
     ///
     /// # Errors
     /// Those of [`Checkpoint::restore`].
@@ -41,12 +41,12 @@ pub trait Source: Sync {
     /// The arrays, in order.
     fn arrays(&self) -> Vec<Entry>;
 
-    /// The metadata of the checkpoint.
+    /// The metadata to save with the arrays; empty by default.
     fn about(&self) -> Info {
         Info::default()
     }
 
-    /// The elements of a region of an array, row-major.
+    /// Reads a region of an array; returns its elements, row-major.
     ///
     /// # Errors
     /// There is no such array, or it cannot be read.
@@ -67,8 +67,8 @@ impl Source for Checkpoint {
     }
 }
 
-/// Writes arrays as a checkpoint with the blocks and shardings of `entries`, which may be a subset of the arrays. Processes share the work.
-/// The metadata is preserved.
+/// Writes arrays of `from` as a checkpoint at `path`. `entries` selects the arrays, and gives their new blocks and shardings. The blocks
+/// are divided among all processes. The metadata is that of `from`.
 ///
 /// # Errors
 /// Those of [`save`](crate::save()) and [`Checkpoint::restore`].

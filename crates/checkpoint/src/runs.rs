@@ -1,31 +1,32 @@
-//! Copies of elements between boxes of one array, in runs of elements that are contiguous in both.
+//! Copies elements between two regions of one array, in runs of bytes that are contiguous in both regions.
 
 use std::iter::Peekable;
 
 use crate::region::Region;
 
-/// Bytes that are contiguous in the row-major elements of two boxes.
+/// A run: bytes that are contiguous in the row-major elements of both of two regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// The offset of the first byte in one box.
+    /// The offset in bytes of the run in the elements of the first region.
     pub(crate) from: usize,
-    /// The offset of the first byte in the other.
+    /// The offset in bytes of the run in the elements of the second region.
     pub(crate) to: usize,
     pub(crate) len: usize,
 }
 
-/// The intersection of two boxes of one array as runs, in ascending order in both. Dimensions that both boxes contain entirely are merged
-/// into one run with the dimensions after them.
+/// An iterator over the intersection of two regions of one array as runs, with ascending offsets in both. A run covers as many of the last
+/// dimensions as are contiguous in both regions.
 #[derive(Debug)]
 pub(crate) struct Runs {
-    /// For each dimension outside of runs: the number of iterations, and the strides in bytes in both boxes.
+    /// For each dimension that is not part of a run: the size of the intersection, and the strides in bytes in the first and the second
+    /// region.
     outer: Vec<(usize, usize, usize)>,
     index: Vec<usize>,
     next: Option<Run>,
 }
 
 impl Runs {
-    /// Computes the runs; `width` is the size of an element in bytes.
+    /// Computes the runs of the intersection of `from` and `to`; `width` is the size of an element in bytes.
     pub(crate) fn new(from: &Region, to: &Region, width: usize) -> Runs {
         let Some(common) = from.overlap(to) else {
             return Runs { outer: Vec::new(), index: Vec::new(), next: None };
@@ -79,10 +80,10 @@ fn strides(shape: &[usize], width: usize) -> Vec<usize> {
     strides
 }
 
-/// Copies the elements of a box, given in pieces, into another box.
+/// Copies the elements of one region, which arrive in consecutive pieces, into the elements of another region.
 pub(crate) struct Scatter {
     runs: Peekable<Runs>,
-    /// The number of bytes so far.
+    /// The number of bytes that have arrived so far.
     at: usize,
 }
 
@@ -91,7 +92,7 @@ impl Scatter {
         Scatter { runs: Runs::new(from, to, width).peekable(), at: 0 }
     }
 
-    /// Copies the next piece to its place in `to`, the elements of the other box.
+    /// Copies the elements of the next piece that are in the other region into `to`, the elements of that region.
     pub(crate) fn take(&mut self, piece: &[u8], to: &mut [u8]) {
         let (begin, end) = (self.at, self.at + piece.len());
         self.at = end;
@@ -107,7 +108,8 @@ impl Scatter {
     }
 }
 
-/// Produces the elements of a box in pieces from those of another. Elements outside of the other box are zero.
+/// Produces the elements of region `to` in consecutive pieces, from the elements of region `from`. Elements of `to` outside of `from` are
+/// zero.
 pub(crate) struct Gather<'a> {
     elements: &'a [u8],
     runs: Peekable<Runs>,
@@ -115,12 +117,12 @@ pub(crate) struct Gather<'a> {
 }
 
 impl<'a> Gather<'a> {
-    /// Creates the iterator; `elements` are the elements of `from`.
+    /// Starts at the first element of `to`; `elements` are the elements of `from`, and `width` is the size of an element in bytes.
     pub(crate) fn new(elements: &'a [u8], from: &Region, to: &Region, width: usize) -> Gather<'a> {
         Gather { elements, runs: Runs::new(from, to, width).peekable(), at: 0 }
     }
 
-    /// The next bytes, at most as many as `room` holds. They are not copied if they are contiguous.
+    /// Returns the next bytes of `to`, as many as `room` holds. If they are contiguous in `elements`, they are not copied to `room`.
     pub(crate) fn piece<'b>(&mut self, room: &'b mut [u8]) -> &'b [u8]
     where
         'a: 'b,
@@ -174,7 +176,7 @@ mod tests {
         })
     }
 
-    /// Copies element by element.
+    /// Copies the intersection of two regions element by element, as a reference.
     fn copied(from: &[u8], a: &Region, to: &mut [u8], b: &Region, width: usize) {
         for index in Indices::new(&b.shape) {
             let at: Vec<usize> = index.iter().zip(&b.offset).map(|(i, o)| i + o).collect();

@@ -27,10 +27,11 @@ const WRITERS: usize = 4;
 /// The memory in bytes that all writers together need for their own buffers.
 const OWN: usize = 3 << 20;
 
-/// Returns the elements of a slice, row-major and little-endian; elements smaller than a byte take one byte each. Errors are messages.
+/// A callback that returns the elements of a region of an entry, row-major and little-endian; elements smaller than a byte take one byte
+/// each. The error is a message.
 pub type Read<'a> = dyn Fn(&Entry, &Region) -> std::result::Result<Vec<u8>, String> + Sync + 'a;
 
-/// Progress callback of writing or reading: bytes done, and total bytes, of this process.
+/// A progress callback for writing or reading. Its arguments are the bytes done and the total bytes, both of this process.
 pub type Progress<'a> = dyn Fn(u64, u64) + Sync + 'a;
 
 /// A state to save: the metadata that all processes agree on, and the blocks of this process.
@@ -38,24 +39,24 @@ pub type Progress<'a> = dyn Fn(u64, u64) + Sync + 'a;
 pub struct State {
     /// The arrays, the same and in the same order on all processes.
     pub entries: Vec<Entry>,
-    /// The blocks that this process saves; each block is saved by one process.
+    /// The blocks that this process saves; each block must be saved by exactly one process.
     pub slices: Vec<Slice>,
-    /// The metadata of the checkpoint.
+    /// The caller's metadata, which is stored in the checkpoint.
     pub info: Info,
 }
 
 /// Statistics of a save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saved {
-    /// Bytes of files that this process wrote.
+    /// The bytes of array files that this process wrote.
     pub bytes: u64,
 }
 
-/// Saves a state, together with all processes, at `path` of a store. When it returns on any process, the checkpoint is complete. If
-/// it fails, or the process ends first, there is no checkpoint.
+/// Saves a state, together with all processes, at `path` of a store. When it returns on any process, the checkpoint is complete. If the
+/// save fails, or the process ends before it is complete, there is no checkpoint.
 ///
-/// Up to four slices are in memory at a time, or fewer if their total would exceed twice the largest slice. For a store that is not a
-/// folder, the total includes upload buffers.
+/// Up to four slices are in memory at a time, but together at most twice the size of the largest slice. For a store that is not a folder,
+/// this limit includes upload buffers.
 ///
 /// # Errors
 /// The state is incomplete (SH1302, SH1303), a checkpoint already exists (SH1306), a slice cannot be read (SH1304), the store fails
@@ -71,7 +72,7 @@ pub fn save(
     write(store, &Place::plain(path), state, read, processes, progress)
 }
 
-/// Saves a state at a place.
+/// Saves a state at the location `place`.
 pub(crate) fn write(
     store: &Store,
     place: &Place,
@@ -93,7 +94,7 @@ pub(crate) fn write(
     let said = agree(processes, &step("begin"), begin())?;
     let slices = all_slices(&said, state)?;
     check_slices(&state.entries, &slices)?;
-    // Remains of a failed save only take space; if they cannot be deleted, the next save tries again.
+    // Deletes the files of a failed save. If that fails, the error is ignored: the files only take space, and the next save deletes them.
     let tidy = |outcome: Result<Vec<Vec<u8>>>| {
         outcome.inspect_err(|_| {
             if is_first {
@@ -116,7 +117,8 @@ pub(crate) fn write(
     Ok(Saved { bytes: bytes.map_or(0, u64::from_le_bytes) })
 }
 
-/// The message that a process sends to the others: a checksum of the data that must be equal on all processes, then its slices.
+/// Returns the message that a process sends to the others: a checksum of the entries and metadata, which must be equal on all processes,
+/// followed by the slices of this process.
 fn digest(state: &State) -> Vec<u8> {
     let agreed = format!("{:?}{:?}", state.entries, state.info);
     let mut text = format!("{}\n", crc32c(agreed.as_bytes()));
@@ -127,7 +129,7 @@ fn digest(state: &State) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// The slices of all processes, which must have the same entries.
+/// Parses the messages of all processes, and returns the slices of each. It is an error if the entries or metadata of a process differ.
 fn all_slices(said: &[Vec<u8>], state: &State) -> Result<Vec<Vec<Slice>>> {
     let own = digest(state);
     let own = own.split(|&byte| byte == b'\n').next().unwrap_or_default();
@@ -151,7 +153,7 @@ fn all_slices(said: &[Vec<u8>], state: &State) -> Result<Vec<Vec<Slice>>> {
     said.iter().enumerate().map(parse).collect()
 }
 
-/// Writes the blocks of this process; returns the size of their files.
+/// Writes the blocks of this process; returns the total size of their files in bytes.
 fn blocks(
     store: &Store,
     place: &Place,
@@ -163,7 +165,7 @@ fn blocks(
         let entry = state.entries.get(slice.entry);
         entry.map_or(0, |entry| slice.region.elements().saturating_mul(entry.dtype.bytes()))
     };
-    // An upload sends a part while the next part is encoded; a folder needs no such buffer.
+    // A multipart upload sends one part while it encodes the next, so it needs two buffers; a folder needs none.
     let memory = |slice: &Slice| {
         let parts = if store.is_folder() { 0 } else { bytes(slice).min(2 * part_size()) };
         bytes(slice).saturating_add(parts)
@@ -186,7 +188,7 @@ fn blocks(
     Ok(parallel::each(WRITERS, state.slices.len(), &write)?.into_iter().sum())
 }
 
-/// Writes the file of a block; the gate counts its elements while they are in memory.
+/// Writes the file of a block; `held` is the memory that is reserved for its elements, and is released when they are written.
 fn block(
     store: &Store,
     place: &Place,
@@ -207,7 +209,7 @@ fn block(
         let mut write = |out: &mut File| {
             let file = BlockFile::new(entry, &elements, &region.shape);
             let mut tiles = file.count();
-            // The end is written first, so that its memory can be used for another block.
+            // The end of the file is written first, so that the memory of its elements is free for another block.
             if let Some(cut) = file.cut(OWN) {
                 out.seek(SeekFrom::Start(cut.position))?;
                 file.pieces(cut.tile..tiles, &mut |piece| out.write_all(piece))?;
@@ -221,7 +223,7 @@ fn block(
             file.pieces(0..tiles, &mut |piece| out.write_all(piece))
         };
         let written = store.write_file(&path, &mut write)?;
-        // The disk may be slow: other writers can use the memory meanwhile.
+        // Frees the memory for other writers before the wait for the disk.
         drop(elements);
         drop(held);
         store.sync_file(&path, &written)?;
@@ -232,12 +234,12 @@ fn block(
     Ok(encode::file_size(entry))
 }
 
-/// The name of a block's file within an entry's folder, by Zarr's default encoding of keys.
+/// Returns the path of a block's file within an entry's folder, in the default chunk key encoding of Zarr v3.
 fn key(index: &[usize]) -> String {
     index.iter().fold("c".to_owned(), |key, i| format!("{key}/{i}"))
 }
 
-/// Writes all metadata.
+/// Writes all metadata files.
 fn metadata(store: &Store, place: &Place, state: &State, processes: usize) -> Result<()> {
     let put = |name: &str, text: String| {
         let path = place.file(name);
@@ -271,14 +273,15 @@ fn metadata(store: &Store, place: &Place, state: &State, processes: usize) -> Re
     put(index::FILE, text)
 }
 
-/// Admits writers while their slices together are within a limit; a single writer is always admitted.
+/// Limits the memory of concurrent writers: a writer waits until the slices of all writers fit in the limit. A single writer is always
+/// admitted.
 struct Gate {
     limit: usize,
     held: Mutex<usize>,
     changed: Condvar,
 }
 
-/// A writer's share of the gate's memory.
+/// Memory that a writer has reserved; dropping it releases the memory.
 struct Held<'a> {
     gate: &'a Gate,
     bytes: usize,
@@ -300,7 +303,7 @@ impl Gate {
 }
 
 impl Held<'_> {
-    /// Reduces the held memory to this number of bytes.
+    /// Releases the reserved memory except for this number of bytes.
     fn keep(&mut self, bytes: usize) {
         let less = self.bytes.saturating_sub(bytes);
         self.bytes -= less;

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A step from a node of a tree to a child.
+/// A key of a pytree: it selects a child of a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
     /// An index of a list or a tuple.
@@ -26,7 +26,7 @@ impl std::fmt::Display for Key {
 /// A leaf of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaf {
-    /// The path from the root.
+    /// The keys on the path from the root to the leaf.
     pub keys: Vec<Key>,
     /// The type name that Orbax writes: `jax.Array`, `np.ndarray`, `scalar`, `string`, `None`, `Dict`, `List`, `Tuple`, `NamedTuple`.
     pub kind: String,
@@ -42,7 +42,7 @@ impl Leaf {
         keys.join(".")
     }
 
-    /// Whether its type is that of an array of the checkpoint.
+    /// Returns whether the leaf is an array of the checkpoint, according to its type name.
     #[must_use]
     pub fn is_array(&self) -> bool {
         matches!(self.kind.as_str(), "jax.Array" | "np.ndarray" | "scalar")
@@ -56,20 +56,22 @@ pub struct Tree {
     pub leaves: Vec<Leaf>,
 }
 
-/// The type name of arrays on devices.
+/// Orbax's type name of arrays on devices.
 const ARRAY: &str = "jax.Array";
 
 impl Tree {
-    /// Creates the tree from JAX's names of arguments: `params['layers'][0].w`. `[0]` is an index, `['0']` a key.
+    /// Creates a tree from the names that JAX gives to the arguments of a function, such as `params['layers'][0].w`. `[0]` is an index of a
+    /// list, `['0']` a key of a dictionary.
     #[must_use]
     pub fn of_paths<'a>(paths: impl IntoIterator<Item = &'a str>) -> Tree {
         let leaf = |path: &str| Leaf { keys: keys_of(path), kind: ARRAY.to_owned(), text: None };
         Tree { leaves: paths.into_iter().map(leaf).collect() }
     }
 
-    /// The tree for saving arrays with these names. Leaves of `self` keep their keys and types. Other names are split at dots, if this
-    /// produces a valid tree; digits are indices if all keys of a node are digits. Missing indices become `None`. Leaves of `self` that are
-    /// not arrays are kept; its arrays that are not saved are removed.
+    /// Returns the tree for saving arrays with these names: `self`, with leaves added and removed. Leaves of `self` keep their keys and
+    /// types. Other names are split at dots, if this produces a valid tree; keys that are digits become indices if all keys of their node
+    /// are digits. Missing indices of a list become leaves of type `None`. Leaves of `self` that are not arrays are kept; arrays of `self`
+    /// that are not in `names` are removed.
     pub(crate) fn for_names(&self, names: &[&str]) -> Tree {
         let known: BTreeMap<String, &Leaf> = self.leaves.iter().map(|leaf| (leaf.name(), leaf)).collect();
         let unknown: Vec<&str> = names.iter().copied().filter(|name| !known.contains_key(*name)).collect();
@@ -92,7 +94,7 @@ impl Tree {
         let filled = Tree { leaves }.with_holes();
         match filled.is_tree() {
             true => filled,
-            // Names that cannot be nested are kept unsplit.
+            // If names cannot be split into a valid tree, each name is the only key of its leaf.
             false => {
                 let flat = |name: &&str| Leaf {
                     keys: vec![Key::Name((*name).to_owned())],
@@ -104,7 +106,7 @@ impl Tree {
         }
     }
 
-    /// Adds `None` for each missing index of a list.
+    /// Adds a leaf of type `None` for each missing index of a list.
     fn with_holes(mut self) -> Tree {
         let mut lists: BTreeMap<Vec<Key>, BTreeSet<usize>> = BTreeMap::new();
         for leaf in &self.leaves {
@@ -127,7 +129,8 @@ impl Tree {
         self
     }
 
-    /// Whether no leaf is also a node, no leaf is repeated, and the children of a node are all indices or all names.
+    /// Returns whether the leaves form a tree: no leaf is also a node, no leaf is repeated, and the children of a node are all indices or
+    /// all names.
     fn is_tree(&self) -> bool {
         let mut nodes: BTreeMap<&[Key], bool> = BTreeMap::new();
         for leaf in &self.leaves {
@@ -146,7 +149,8 @@ impl Tree {
 /// Maximum number of missing indices of a list. A node with more missing indices is not a list.
 const MOST_HOLES: usize = 1000;
 
-/// Splits names at dots; returns an empty list if this does not produce a valid tree. Digits are indices if all keys of a node are digits.
+/// Splits names at dots; returns an empty list if this does not produce a valid tree. Keys that are digits become indices if all keys of
+/// their node are digits.
 fn split<'a>(names: &[&'a str]) -> Vec<(&'a str, Vec<Key>)> {
     let set: BTreeSet<&str> = names.iter().copied().collect();
     let nested = names.iter().all(|name| {
@@ -156,7 +160,7 @@ fn split<'a>(names: &[&'a str]) -> Vec<(&'a str, Vec<Key>)> {
     if !nested {
         return Vec::new();
     }
-    // The children of each node, by the text before them.
+    // The keys of the children of each node, by the prefix of the name up to the node.
     let mut children: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let steps = |name: &'a str| {
         let mut start = 0;
@@ -188,7 +192,7 @@ fn split<'a>(names: &[&'a str]) -> Vec<(&'a str, Vec<Key>)> {
     names.iter().map(|&name| (name, steps(name).map(key).collect())).collect()
 }
 
-/// The keys of a name in JAX's notation.
+/// Parses a name in JAX's notation into keys.
 fn keys_of(path: &str) -> Vec<Key> {
     let mut keys = Vec::new();
     let mut rest = path;
@@ -216,7 +220,7 @@ fn keys_of(path: &str) -> Vec<Key> {
     keys
 }
 
-/// Splits text at a closing bracket: the text inside the brackets, and the rest.
+/// Splits the text after an opening bracket into the text inside the brackets, and the text after the closing bracket.
 fn bracket(rest: &str) -> Option<(&str, &str)> {
     match rest.chars().next()? {
         quote @ ('\'' | '"') => {
@@ -273,7 +277,7 @@ mod tests {
         }
         let saved = tree.for_names(&["a.0", "b.0", "new.w"]);
         assert_eq!(shown(&saved), [".a.0", ".b[0]: scalar", ".new.w", ".b[1]: None", ".b[2]: Tuple"]);
-        // An array at a missing index.
+        // An array is added at index 1 of the list, which was missing.
         assert_eq!(shown(&tree.for_names(&["b.1"])), [".b[1]", ".b[2]: Tuple", ".b[0]: None"]);
     }
 }

@@ -16,7 +16,8 @@ use crate::store::{join, part_size};
 const READERS: usize = 4;
 
 impl Checkpoint {
-    /// Reads everything and compares it with the checksums and sizes. Returns all damage; empty if the checkpoint is intact.
+    /// Reads all files of the checkpoint and verifies their checksums and sizes. Returns all damage that was found; the list is empty if
+    /// the checkpoint is intact.
     ///
     /// # Errors
     /// The store fails (SH1301).

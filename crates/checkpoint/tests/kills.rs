@@ -1,4 +1,4 @@
-//! A training run that is killed at any time resumes from its last complete checkpoint, bit for bit.
+//! Tests that a training run that is killed at any time resumes from its last complete checkpoint, bit for bit.
 //!
 //! This program starts itself as the training run, kills that process, and checks the checkpoints. `SHARDC_KILLS` is the number of kills,
 //! by default a few. `SHARDC_KILLS_STORE` names a folder of an object store without checkpoints. If it is not set, the training runs save
@@ -50,8 +50,8 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// The location of checkpoints as text: a folder with the commit rule of file systems, which rename (`folder:PATH`), or with that of
-/// object stores, which use a marker (`objects:PATH`), or the URL of an object store.
+/// The location of checkpoints as text. `folder:PATH` is a folder in which checkpoints are committed by a rename, as in file systems.
+/// `objects:PATH` is a folder in which they are committed by a marker file, as in object stores. Other text is the URL of an object store.
 struct At(String);
 
 impl At {
@@ -66,7 +66,7 @@ impl At {
         }
     }
 
-    /// Direct access to the objects, and the prefix of their names.
+    /// Returns the object store that contains the checkpoints, and the path prefix of their objects, for checks that bypass [`Store`].
     fn objects(&self, options: &[(String, String)]) -> (Arc<dyn ObjectStore>, ObjectPath) {
         match self.0.split_once(':').unwrap() {
             ("folder" | "objects", folder) => {
@@ -82,7 +82,7 @@ impl At {
     }
 }
 
-/// The place of a training run's checkpoints.
+/// The store in which a training run saves its checkpoints.
 struct Place {
     at: At,
     /// Options of the store in addition to its URL and the environment.
@@ -97,14 +97,14 @@ impl Place {
         Place { at: At(url.to_owned()), options: Vec::new(), _folder: None, _server: None }
     }
 
-    /// A folder with one of the two commit rules.
+    /// Creates a temporary folder; `rule` is `folder` or `objects`, as in [`At`].
     fn of_folder(rule: &str) -> Place {
         let folder = tempfile::tempdir().unwrap();
         let at = format!("{rule}:{}", folder.path().display());
         Place { _folder: Some(folder), ..Place::of_url(&at) }
     }
 
-    /// A local S3 server. If a dependency is missing, it prints a message and returns `None`.
+    /// Starts a local S3 server. If a dependency is missing, this prints a message and returns `None`.
     fn of_moto() -> Option<Place> {
         let server = Server::start()?;
         let options = moto::options(server.port);
@@ -119,7 +119,7 @@ impl Place {
         Runtime::new().unwrap().block_on(list).map_or(0, |found| found.common_prefixes.len())
     }
 
-    /// The training run, as a separate process.
+    /// Returns the command that starts the training run as a separate process.
     fn command(&self) -> Command {
         let mut command = Command::new(std::env::current_exe().unwrap());
         let variables = self.options.iter().map(|(key, value)| (key.to_uppercase(), value));
@@ -143,13 +143,13 @@ fn first() -> Arrays {
     arrays
 }
 
-/// Changes every byte, as a training step does.
+/// Changes every byte of the state, as the training step `step` does.
 fn advance(arrays: &mut Arrays, step: u64) {
     let key = (step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8;
     arrays.values_mut().flat_map(|(array, _)| &mut array.bytes).for_each(|byte| *byte ^= key);
 }
 
-/// The state in a checkpoint.
+/// Restores all arrays of a checkpoint.
 fn restored(checkpoint: &Checkpoint) -> Arrays {
     let mut arrays = first();
     let wanted: Vec<Wanted> = arrays
@@ -187,7 +187,7 @@ fn run(store: &Store) -> ExitCode {
         advance(&mut arrays, step);
         let state = state_of(&arrays, &Info::default(), &Alone);
         let read = |entry: &Entry, region: &Region| Ok(part(&arrays[&entry.name].0, region));
-        // The save interval is never reached, so this is true only after `SIGTERM`.
+        // The save interval is larger than any step, so this is true only after `SIGTERM`.
         if manager.should_save(step).unwrap() {
             manager.save(step, &state, &read).unwrap();
             say(format!("ended {step}"));
@@ -214,7 +214,7 @@ fn kill(place: &Place) -> Result<(), Failed> {
     for number in 0..kills {
         let mut child = place.command().spawn()?;
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        // The time before the kill starts here, so that kills hit saves and not the start of the process.
+        // Waits until the training run has started, so that the kill hits a save and not the start of the process.
         let begun = lines.next().ok_or("the run ended before it began")?.unwrap();
         if begun != format!("begun {at}") {
             return Err(format!("kill {number}: the run reports {begun}, but step {at} is complete").into());
@@ -222,7 +222,7 @@ fn kill(place: &Place) -> Result<(), Failed> {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        // Until a step is complete, each run gets more time, because the first save is slower on a slow disk.
+        // Until a step is complete, each run gets more time than the run before it, because the first save is slower on a slow disk.
         let longest = if at == 0 { 400_000 * (number + 1) } else { 400_000 };
         std::thread::sleep(Duration::from_micros(random % longest));
         let is_asked = number % 10 == 9;
@@ -250,7 +250,7 @@ fn kill(place: &Place) -> Result<(), Failed> {
             );
         }
         let Some(latest) = latest else { continue };
-        // A kill between a save and the deletion of an older checkpoint leaves one more checkpoint.
+        // A kill between a save and the deletion of an older checkpoint leaves one more checkpoint than the manager keeps.
         if steps.len() > there.max(KEPT) + 1 || is_asked && Some(latest) != whole("ended") {
             return Err(format!("kill {number}: there are {steps:?}").into());
         }

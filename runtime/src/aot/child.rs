@@ -14,14 +14,14 @@ use crate::options::{CompileOptions, OptionValue};
 use crate::plugin::{NO_TPU, PluginKind, QUIET};
 use crate::scratch::Scratch;
 
-/// The hidden subcommand for which a program must call [`run_child`].
+/// The hidden subcommand with which [`compile_in_child`] starts a program. A program that gets this subcommand must call [`run_child`].
 pub const CHILD_COMMAND: &str = "__aot-compile";
 
 /// The number of last lines of the child's standard error that an error quotes.
 const TAIL_LINES: usize = 20;
 const TAIL_LINE_BYTES: usize = 400;
 
-/// A [`CompileRequest`] as sent to the child, with files instead of bytes.
+/// A [`CompileRequest`] as sent to the child, with paths of files instead of their bytes.
 #[derive(Debug, Serialize, Deserialize)]
 struct Request {
     target: String,
@@ -33,7 +33,7 @@ struct Request {
     shardy: bool,
     xla_options: Vec<(String, Value)>,
     executable: Option<PathBuf>,
-    /// The file for the child's [`Answer`].
+    /// The path to which the child writes its [`Answer`].
     answer: PathBuf,
 }
 
@@ -46,7 +46,7 @@ enum Value {
     Text(String),
 }
 
-/// A task for a child.
+/// A task for a child process.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Task {
@@ -59,7 +59,7 @@ enum Task {
     },
 }
 
-/// The child's answer.
+/// The outcome of a task, as the child process reports it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Answer {
@@ -80,14 +80,14 @@ enum Answer {
 
 /// Compiles in a child process, so that an aborting compiler causes an error instead of ending this process.
 ///
-/// `program` is an executable that, run as `program __aot-compile REQUEST.json`, exits with the status that [`run_child`] returns for that
-/// path. It is usually the calling program itself ([`std::env::current_exe`]). The child's environment has the variables that silence
-/// plugins and stop the TPU plugin from querying the network for a TPU.
+/// `program` is an executable that, run as `program __aot-compile REQUEST.json`, calls [`run_child`] with that path and exits with the
+/// status that it returns. It is usually the calling program itself ([`std::env::current_exe`]). The child runs with environment variables
+/// that silence plugins, and that stop the TPU plugin from querying the network for a TPU.
 ///
 /// # Errors
 ///
-/// [`RuntimeError::ChildDied`] with the end of its standard error if the child was killed or gave no answer; otherwise
-/// [`RuntimeError::Child`] with the error that it reported.
+/// [`RuntimeError::ChildDied`], with the end of the child's standard error, if the child was killed or gave no answer.
+/// [`RuntimeError::Child`] if the child reported an error.
 pub fn compile_in_child(program: &Path, request: &CompileRequest) -> Result<CompileReport> {
     let work = Scratch::new(|| tempfile::Builder::new().prefix("shardc-compile-").tempdir())
         .map_err(RuntimeError::io(&std::env::temp_dir()))?;
@@ -143,7 +143,8 @@ pub(crate) fn look_in_child(program: &Path, kind: PluginKind, plugin: &Path) -> 
     }
 }
 
-/// Runs a task for a kind of plugin in a child. Returns the child's answer, if there is one, and an error with the way the child ended.
+/// Runs a task for a kind of plugin in a child process. Returns the child's answer, and an error that tells how the child ended, for
+/// callers that cannot use the answer. The answer is `None` if the child failed.
 fn ask(
     (program, kind): (&Path, PluginKind),
     request: &Path,
@@ -168,7 +169,7 @@ fn ask(
     let tail = child.stderr.take().map(read_tail).unwrap_or_default();
     let status = child.wait().map_err(RuntimeError::io(program))?;
     drop(lifeline);
-    // A child that died may have left an incomplete answer, so its exit status takes priority.
+    // A child that was killed may have left an incomplete file, so the file is read only if the exit status is 0.
     let answer = status.success().then(|| read_json::<Answer>(answer)).and_then(Result::ok);
     Ok((answer, RuntimeError::ChildDied { how: how_it_ended(status), stderr_tail: tail }))
 }
@@ -209,11 +210,11 @@ pub fn run_child(request: &Path) -> u8 {
     }
 }
 
-/// Ends this process when its parent has ended: the parent holds the other end of the standard input.
+/// Kills this process when its parent ends: the parent holds the other end of the pipe that is this process's standard input.
 fn end_with_parent() {
-    // An error means that there is no pipe, and thus no parent that waits for an answer.
+    // Blocks until the pipe is closed. An error means that there is no pipe, and thus no parent that waits for an answer.
     let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
-    // Uses a signal: a compiler that is running must not run its destructors.
+    // Uses a signal, because a normal exit would run the destructors of a compiler that still runs.
     #[cfg(unix)]
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     #[cfg(not(unix))]
@@ -252,7 +253,8 @@ fn read_json<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T> {
     serde_json::from_slice(&text).map_err(|e| RuntimeError::io(path)(e.into()))
 }
 
-/// Reads to the end and keeps only the last lines: the child is never blocked, and memory is bounded.
+/// Reads the child's standard error to its end, so that the child never blocks on a full pipe. Returns only the last lines, so that memory
+/// is bounded.
 fn read_tail(stderr: impl std::io::Read) -> String {
     let mut lines: VecDeque<String> = VecDeque::new();
     for line in BufReader::new(stderr).split(b'\n') {

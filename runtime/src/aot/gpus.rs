@@ -9,13 +9,13 @@ use super::grid::Grid;
 /// A kind of GPU. The compiler uses clock rates and bandwidths to choose between kernels, not to predict times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Gpu {
-    /// The name in targets.
+    /// The name of the GPU in compilation targets, such as `h100`.
     pub(crate) name: &'static str,
-    /// The driver's name.
+    /// The driver's name of the GPU.
     description: &'static str,
-    /// Major and minor number of the compute capability.
+    /// The major and minor number of the compute capability.
     capability: (u32, u32),
-    /// Whether it has architecture-specific instructions such as `wgmma` (`sm_90a`).
+    /// Whether the GPU has architecture-specific instructions such as `wgmma` (`sm_90a`).
     is_accelerated: bool,
     multiprocessors: u32,
     /// 32-bit floating-point units per multiprocessor.
@@ -24,12 +24,12 @@ pub(crate) struct Gpu {
     threads: u32,
     /// Bytes of shared memory per multiprocessor.
     shared: u32,
-    /// Bytes of the L2 cache.
+    /// The size of the L2 cache in bytes.
     l2: u64,
     gigahertz: f64,
     /// Memory bandwidth in bytes per second.
     bandwidth: u64,
-    /// Bytes of memory that the driver reports.
+    /// The size of the memory in bytes, as the driver reports it.
     pub(crate) memory: u64,
 }
 
@@ -119,21 +119,21 @@ pub(crate) const GPUS: [Gpu; 7] = [
     },
 ];
 
-/// Bytes of shared memory that CUDA reserves per block.
+/// The bytes of shared memory that CUDA reserves in each thread block.
 const RESERVED: u32 = 1 << 10;
 
 impl Gpu {
-    /// Returns the kind with this name.
+    /// Returns the kind of GPU with this name; `None` if it is unknown.
     pub(crate) fn named(name: &str) -> Option<&'static Gpu> {
         GPUS.iter().find(|gpu| gpu.name == name)
     }
 
-    /// The names of all kinds, for messages.
+    /// Returns the names of all kinds of GPUs, for messages.
     pub(crate) fn names() -> String {
         GPUS.map(|gpu| gpu.name).join(", ")
     }
 
-    /// The description that XLA's compiler reads. Versions are those of the pinned plugin's CUDA and cuDNN.
+    /// Returns the description of the GPU that XLA's compiler reads. The CUDA and cuDNN versions in it are those of the pinned plugin.
     pub(crate) fn target_config(&self) -> String {
         let Gpu { description, capability: (major, minor), multiprocessors, units, threads, .. } = self;
         let Gpu { shared, l2, gigahertz, bandwidth, memory, .. } = self;
@@ -177,7 +177,7 @@ device_description_str: "{description}"
     }
 }
 
-/// XLA's topology name for hosts with GPUs: number of groups of hosts, hosts per group, GPUs per host.
+/// Returns XLA's topology name of a grid, such as `1x2x8`: the number of groups of hosts, the hosts per group, and the GPUs per host.
 pub(crate) fn topology_name(grid: Grid) -> String {
     format!("1x{}x{}", grid.hosts, grid.per_host)
 }

@@ -1,6 +1,6 @@
 //! The grid of GPUs of a compilation target.
 
-/// Hosts with the same number of GPUs.
+/// A number of hosts, each with the same number of GPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
     pub(crate) hosts: u32,
@@ -8,12 +8,12 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// Parses `8` or `2x8`.
+    /// Parses a number of GPUs of one host (`8`), or hosts and GPUs per host (`2x8`).
     pub(super) fn parse(text: &str) -> Option<Grid> {
         let (hosts, per_host) = text.split_once('x').unwrap_or(("1", text));
         let number = |text: &str| text.parse::<u32>().ok().filter(|&n| n > 0);
         let grid = Grid { hosts: number(hosts)?, per_host: number(per_host)? };
-        // XLA counts devices in signed 32-bit integers.
+        // Rejects more devices than fit in the signed 32-bit integers of XLA.
         grid.hosts.checked_mul(grid.per_host).filter(|&n| i32::try_from(n).is_ok())?;
         Some(grid)
     }

@@ -26,30 +26,30 @@ use crate::options::CompileOptions;
 use crate::plugin::{Plugin, PluginKind};
 use crate::plugin_options::{ClientOptions, Value};
 
-/// A compilation: the program, its target and the plugin.
+/// A request to compile a program: the program, its target and the plugin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompileRequest {
-    /// The devices.
+    /// The devices to compile for.
     pub target: Target,
-    /// The plugin's file; see [`crate::plugin::find`].
+    /// The path of the plugin's file; see [`crate::plugin::find`].
     pub plugin: PathBuf,
     /// StableHLO as text or bytecode.
     pub program: Vec<u8>,
-    /// The number of devices and the mode. Without device IDs, the target's own are used.
+    /// The compile options, such as the number of devices. If they have no device IDs, the IDs of the target's devices are used.
     pub options: CompileOptions,
-    /// The file for the executable; `None` to write none.
+    /// The path to which the serialized executable is written; `None` to write no file.
     pub executable: Option<PathBuf>,
 }
 
 /// The compiler's report of a program, for one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompileReport {
-    /// The target as given: `tpu:v5e:4x4`.
+    /// The target as the caller gave it: `tpu:v5e:4x4`.
     pub target: String,
     /// The number of devices of the program.
     pub devices: usize,
-    /// Memory size of a device in bytes, if the target is a kind of GPU. The TPU compiler rejects programs that do not fit; the GPU
-    /// compiler does not.
+    /// The memory size of a device in bytes, if the target is a kind of GPU; otherwise absent. The TPU compiler rejects programs that do
+    /// not fit; the GPU compiler does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_bytes: Option<u64>,
     /// Bytes of arguments.
@@ -60,7 +60,7 @@ pub struct CompileReport {
     pub temp_bytes: u64,
     /// Bytes of results that alias arguments.
     pub alias_bytes: u64,
-    /// Peak of live bytes. Absent if the compiler does not report it.
+    /// Peak of live bytes of device memory. Absent if the compiler does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
     /// Bytes of host memory: for arguments, results that do not alias arguments, and temporaries. The other numbers are for device memory
@@ -70,7 +70,8 @@ pub struct CompileReport {
     /// Bytes of machine code. Absent if the compiler does not report it, as for the CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated_code_bytes: Option<u64>,
-    /// The compiler's count of floating-point operations; loop bodies count once. Absent if the compiler has no count.
+    /// The compiler's count of floating-point operations; the body of a loop is counted once, regardless of the trip count. Absent if the
+    /// compiler has no count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flops: Option<f64>,
     /// Collectives by kind, in one execution of the program.
@@ -83,20 +84,20 @@ pub struct CompileReport {
 }
 
 impl CompileReport {
-    /// Bytes that one device sends in all collectives of one execution.
+    /// The number of bytes that one device sends in all collectives of one execution.
     #[must_use]
     pub fn bytes_sent(&self) -> u64 {
         self.collectives.values().fold(0, |sum, stat| sum.saturating_add(stat.bytes_sent))
     }
 
-    /// Bytes that a device needs: arguments, temporaries, and results that do not alias arguments.
+    /// The number of bytes of device memory that the program needs: arguments, temporaries, and results that do not alias arguments.
     #[must_use]
     pub fn needed_bytes(&self) -> u64 {
         let results = self.output_bytes.saturating_sub(self.alias_bytes);
         self.argument_bytes.saturating_add(self.temp_bytes).saturating_add(results)
     }
 
-    /// Returns an error if the program needs more memory than a device has, where the device's memory is known.
+    /// Returns an error if the program needs more memory than a device has, if the size of the device's memory is known.
     ///
     /// # Errors
     ///
@@ -112,8 +113,9 @@ impl CompileReport {
     }
 }
 
-/// Returns the number of devices of a target. `None` if the program decides it (virtual devices on the CPU) or the machine (its GPUs). The
-/// grid of a TPU slice does not determine the number: a chip is one or two devices, depending on its generation.
+/// Returns the number of devices of a target. `None` if the target does not determine it: on the CPU, the program determines the number of
+/// virtual devices; for `cuda`, it is the number of the machine's GPUs. The grid of a TPU slice does not determine the number: a chip is
+/// one or two devices, depending on its generation.
 ///
 /// # Errors
 ///
@@ -123,7 +125,7 @@ pub fn device_count(target: &Target, plugin: &Path) -> Result<Option<usize>> {
     Ok(Some(topology(target, name, &Plugin::load(plugin)?)?.1.len()))
 }
 
-/// The topology of a target that need not exist, and its device IDs.
+/// Returns the description of the devices of a target, which need not exist, and their IDs in ascending order. `name` is its topology name.
 fn topology(target: &Target, name: &str, plugin: &Plugin) -> Result<(Arc<RawTopology>, Vec<i32>)> {
     let created = match target.gpus() {
         None => RawTopology::create(plugin.api(), name, &[]),
@@ -145,12 +147,12 @@ fn topology(target: &Target, name: &str, plugin: &Plugin) -> Result<(Arc<RawTopo
     Ok((topology, ids))
 }
 
-/// Compiles in this process.
+/// Compiles a program in this process and returns the compiler's report.
 ///
-/// For `cpu` and `cuda` this starts a client, with as many virtual devices on the CPU as the program needs. For `tpu:` and for `cuda:` with
-/// a kind and a number, the compiler gets a description of the devices, which need not exist. XLA times kernels on a GPU if there is one;
-/// otherwise it takes those that it expects to be fast. **The TPU compiler may abort the process**. It queries the network for a TPU unless
-/// `TPU_SKIP_MDS_QUERY` is set (see [`crate::plugin::quiet_plugin_logs`]).
+/// For `cpu` and `cuda` this starts a client, with as many virtual devices on the CPU as the program needs. For `tpu:` targets, and for
+/// `cuda:` targets with a kind and a number of GPUs, the compiler gets a description of the devices, which need not exist. If the machine
+/// has a GPU, XLA chooses GPU kernels by timing them there; otherwise it chooses those that it expects to be fast. **The TPU compiler may
+/// abort the process**. It queries the network for a TPU unless `TPU_SKIP_MDS_QUERY` is set (see [`crate::plugin::quiet_plugin_logs`]).
 ///
 /// # Errors
 ///
@@ -168,7 +170,8 @@ pub fn compile(request: &CompileRequest) -> Result<CompileReport> {
             let (topology, ids) = topology(&request.target, name, &plugin)?;
             let wanted = request.options.num_devices();
             let chosen = request.options.device_ids.clone().unwrap_or(ids.clone());
-            // The compiler requires every device of a v5e slice, and for other kinds a partial slice is most likely a mistake.
+            // The program must use all devices of the slice: the compiler requires it for v5e, and for other kinds fewer devices are most
+            // likely a mistake.
             if chosen.len() != wanted || ids.len() != wanted {
                 return Err(RuntimeError::Devices { program: wanted, available: ids.len() });
             }
@@ -226,7 +229,7 @@ fn known(bytes: u64) -> Option<u64> {
     (bytes > 0).then_some(bytes)
 }
 
-/// Replaces the error of a plugin that does not provide the data by `value`.
+/// Returns a handler that replaces an error by `value` if the plugin does not provide the data. Other errors are returned.
 fn absent<T>(value: T) -> impl FnOnce(RuntimeError) -> Result<T> {
     use crate::error::PjrtCode;
     move |error| match error {

@@ -17,7 +17,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The CPU of this machine.
+    /// Creates the target `cpu`, the CPU of this machine.
     #[must_use]
     pub fn cpu() -> Target {
         Target { kind: PluginKind::Cpu, topology: None }
@@ -65,7 +65,7 @@ impl Target {
         }
     }
 
-    /// The kind of plugin that compiles for the target.
+    /// The kind of plugin that compiles for this target.
     #[must_use]
     pub fn kind(&self) -> PluginKind {
         self.kind
@@ -77,13 +77,13 @@ impl Target {
         self.topology.as_deref()
     }
 
-    /// The kind and grid of GPUs that need not exist.
+    /// The kind and the grid of the GPUs of a target such as `cuda:h100:8`; `None` for other targets.
     pub(crate) fn gpus(&self) -> Option<(&'static Gpu, Grid)> {
         self.topology().filter(|_| self.kind == PluginKind::Cuda).and_then(gpus)
     }
 }
 
-/// Parses `h100:8` or `h100:2x8`.
+/// Parses the kind and the grid of GPUs: `h100:8` or `h100:2x8`.
 fn gpus(topology: &str) -> Option<(&'static Gpu, Grid)> {
     let (name, grid) = topology.split_once(':')?;
     Some((Gpu::named(name)?, Grid::parse(grid)?))

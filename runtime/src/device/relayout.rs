@@ -1,4 +1,4 @@
-//! Arrays in a memory layout other than the plugin's default.
+//! Creates arrays in a memory layout other than the plugin's default.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::ffi::{self, LaunchOptions, RawBuffer, RawClient, RawDevice, RawProgra
 use crate::host::HostArray;
 use crate::options::CompileOptions;
 
-/// Copies an array to a device in the layout that the device handle requests. Returns when the copy is done.
+/// Copies an array to a device in the layout `layout`. Returns when the copy is done.
 ///
 /// # Errors
 ///
@@ -35,8 +35,9 @@ fn unsupported(array: &HostArray, layout: &DeviceLayout) -> RuntimeError {
     RuntimeError::DeviceLayout { ty: array.ty().to_string(), layout: layout.to_string() }
 }
 
-/// Whether a transfer that requests a layout stores the elements in it. A small array is copied to the device and back. Buffers are read
-/// back in their own dimension order, which exposes a plugin that only changes the layout recorded for the buffer.
+/// Returns whether a transfer that requests a layout really stores the elements in that layout. To test it, a small array is copied to the
+/// device and back. It is read back in the dimension order that the plugin reports, so its elements differ if the plugin only reports the
+/// layout without using it.
 fn honors(dtype: DType, device: &RawDevice, layout: &DeviceLayout) -> bool {
     let shape: Vec<usize> = (0..layout.rank()).map(|dim| 2 + dim % 3).collect();
     let probe = || -> Result<bool> {
@@ -48,7 +49,8 @@ fn honors(dtype: DType, device: &RawDevice, layout: &DeviceLayout) -> bool {
     probe().unwrap_or(false)
 }
 
-/// Produces the array in a layout with a compiled identity function, because the compiler honours `mhlo.layout_mode`.
+/// Copies an array to a device, and converts it to a layout by a compiled identity function: the compiler supports result layouts by
+/// `mhlo.layout_mode`, even if transfers do not.
 fn converted(array: &HostArray, device: &RawDevice, layout: &DeviceLayout) -> Result<RawBuffer> {
     let client = device.client();
     let ty = array.ty();
@@ -75,7 +77,7 @@ fn converted(array: &HostArray, device: &RawDevice, layout: &DeviceLayout) -> Re
     if device.uses_default_memory() { Ok(result) } else { result.copy_to(device) }
 }
 
-/// The layouts in `found`, with `None` for the client's default layouts of these array types.
+/// Returns each layout of `found`, or `None` if it is unknown or the client's default layout for the array's type.
 pub(crate) fn unlike_default(
     client: &Arc<RawClient>,
     types: &[ArrayType],

@@ -1,4 +1,4 @@
-//! Layouts of the PJRT C API, version 0.117 (`xla/pjrt/c/pjrt_c_api.h` of OpenXLA; layouts are facts of its ABI).
+//! Layouts of the PJRT C API, version 0.117 (`xla/pjrt/c/pjrt_c_api.h` of OpenXLA).
 //!
 //! Each function takes one pointer to its argument structure, which starts with its size. New versions of the API add fields at the end of
 //! these structures, and functions at the end of the table. A plugin rejects a structure smaller than its own, and accepts a larger one. So
@@ -7,7 +7,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// Declares an opaque type of the API.
+/// Declares an opaque type of the C API, which is used only by pointer.
 macro_rules! opaque {
     ($($name:ident)*) => { $(
         #[repr(C)]
@@ -20,12 +20,12 @@ opaque! {
     TopologyDescription ExecuteContext LayoutsMemoryLayout LayoutsSerialized
 }
 
-/// Creates an error of the plugin from a code and a message, which is copied.
+/// The type of a function by which a callback creates an error of the plugin, from a status code and a message that is copied.
 pub(super) type MakeError = unsafe extern "C" fn(c_int, *const c_char, usize) -> *mut Error;
-/// Frees a value that was passed to the plugin.
+/// The type of a function by which the plugin frees a value that a callback returned.
 pub(super) type Deleter = unsafe extern "C" fn(*mut c_char);
 
-/// `PJRT_KeyValueGetCallback_Args`.
+/// The C structure `PJRT_KeyValueGetCallback_Args`.
 #[repr(C)]
 pub(super) struct KeyValueGet {
     pub(super) struct_size: usize,
@@ -40,7 +40,7 @@ pub(super) struct KeyValueGet {
     pub(super) deleter: Option<Deleter>,
 }
 
-/// `PJRT_KeyValueTryGetCallback_Args`.
+/// The C structure `PJRT_KeyValueTryGetCallback_Args`.
 #[repr(C)]
 pub(super) struct KeyValueTryGet {
     pub(super) struct_size: usize,
@@ -54,7 +54,7 @@ pub(super) struct KeyValueTryGet {
     pub(super) deleter: Option<Deleter>,
 }
 
-/// `PJRT_KeyValuePutCallback_Args`.
+/// The C structure `PJRT_KeyValuePutCallback_Args`.
 #[repr(C)]
 pub(super) struct KeyValuePut {
     pub(super) struct_size: usize,
@@ -73,7 +73,7 @@ pub(super) struct KeyValuePut {
 ///
 /// The type must be `repr(C)`, begin with the field `struct_size: usize`, and be valid with all bits zero.
 pub(super) unsafe trait Structure: Sized {
-    /// Returns the structure with all fields zero except its size.
+    /// Creates the structure with all fields zero except its size.
     fn empty() -> Self {
         // SAFETY: implementors promise that all bits zero is a valid value.
         let mut value: Self = unsafe { std::mem::zeroed() };
@@ -89,13 +89,13 @@ pub(super) unsafe trait Structure: Sized {
 ///
 /// `SLOT` must be the index of the function that takes this structure.
 pub(super) unsafe trait Call: Structure {
-    /// Index in the function table.
+    /// The index of the function in the API's function table.
     const SLOT: usize;
     /// The function's name in the C header.
     const NAME: &'static str;
 }
 
-/// Declares a C structure that begins with the two common fields.
+/// Declares a C structure that begins with the two fields that all structures have.
 macro_rules! structure {
     ($name:ident { $($field:ident: $ty:ty,)* }) => {
         #[repr(C)]
@@ -110,7 +110,7 @@ macro_rules! structure {
 }
 pub(super) use structure;
 
-/// Declares the argument structures of functions, with the functions' indices.
+/// Declares the argument structures of functions, with the indices of the functions in the table.
 macro_rules! calls {
     ($($slot:literal $function:literal $name:ident { $($field:ident: $ty:ty,)* })*) => {
         $(
@@ -121,7 +121,7 @@ macro_rules! calls {
                 const NAME: &'static str = $function;
             }
         )*
-        /// Index and name of every function that the runtime calls.
+        /// The index in the table and the name of every function that the runtime calls.
         pub(crate) const FUNCTIONS: &[(usize, &str)] = &[$(($slot, $function)),*];
     };
 }
@@ -156,7 +156,7 @@ pub(super) union NamedValueUnion {
     pub(super) boolean: bool,
 }
 
-/// `PJRT_NamedValue_Type`.
+/// The constants of the C enum `PJRT_NamedValue_Type`.
 pub(super) mod named_value {
     pub(in crate::ffi) const STRING: i32 = 0;
     pub(in crate::ffi) const INT64: i32 = 1;
@@ -201,22 +201,23 @@ structure! { TiledLayout {
     num_tiles: usize,
 } }
 
-// In C this is a union of the tiled layout and strides. The tiled layout is larger.
+// In C, the layout is a union of a tiled layout and strides. Only the tiled layout, which is larger, is declared here.
 structure! { MemoryLayout {
     tiled: TiledLayout,
     kind: c_int,
 } }
 
-/// `PJRT_Buffer_MemoryLayout_Type_Tiled`.
+/// The C constant `PJRT_Buffer_MemoryLayout_Type_Tiled`.
 pub(super) const LAYOUT_TILED: c_int = 0;
 
-/// `PJRT_HostBufferSemantics_kImmutableOnlyDuringCall`: the plugin copies before it returns.
+/// The C constant `PJRT_HostBufferSemantics_kImmutableOnlyDuringCall`: the plugin copies the bytes before the call returns.
 pub(super) const COPY_DURING_CALL: c_int = 0;
 
-/// `PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes`: the plugin may read the memory until its event is ready.
+/// The C constant `PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes`: the plugin may read the bytes until the event of the
+/// transfer is ready.
 pub(super) const COPY_UNTIL_DONE: c_int = 1;
 
-/// A number that a plugin may omit; two consecutive fields in C.
+/// An optional number: a value and whether the plugin set it. In C these are two consecutive fields.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Statistic {
@@ -447,7 +448,7 @@ calls! {
 mod tests {
     use super::*;
 
-    /// The offsets that the C compiler gives the same structures on a 64-bit machine.
+    /// Compares field offsets with those that a C compiler computes for the same structures on a 64-bit machine.
     #[test]
     fn layouts_are_those_of_the_c_header() {
         assert_eq!(size_of::<ApiTable>(), 40);

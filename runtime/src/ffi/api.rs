@@ -11,10 +11,10 @@ use crate::error::{PjrtCode, Result, RuntimeError};
 
 pub(crate) use super::abi::FUNCTIONS;
 
-/// The major version of these definitions. Another major version may change any layout.
+/// The major version of the C API that `abi` declares. Another major version may change any layout.
 const MAJOR_VERSION: c_int = 0;
 
-/// The table of functions of a plugin, which stays loaded for the life of the process.
+/// A loaded plugin: its table of functions. The plugin stays loaded for the life of the process.
 pub(crate) struct Api {
     table: NonNull<ApiTable>,
     path: PathBuf,
@@ -23,7 +23,7 @@ pub(crate) struct Api {
 // SAFETY: the table is constant memory of a library that is never unloaded, and the C API lets any thread call any
 // function of it.
 unsafe impl Send for Api {}
-// SAFETY: as above.
+// SAFETY: the table is constant memory of a library that is never unloaded, so any thread may read it.
 unsafe impl Sync for Api {}
 
 /// The functions that every plugin must have: without them errors cannot be read and events cannot be awaited.
@@ -36,7 +36,7 @@ const REQUIRED: &[(usize, &str)] = &[
     (abi::EventOnReady::SLOT, abi::EventOnReady::NAME),
 ];
 
-/// The signature of all functions of the table except two.
+/// The signature of all functions of the table except the two of [`VoidFunction`].
 type Function = unsafe extern "C" fn(*mut c_void) -> *mut abi::Error;
 /// The signature of `PJRT_Error_Destroy` and `PJRT_Error_Message`.
 type VoidFunction = unsafe extern "C" fn(*mut c_void);
@@ -95,32 +95,32 @@ impl Api {
         Ok(api)
     }
 
-    /// The plugin's file.
+    /// The path of the plugin's file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Major and minor version of the plugin's C API.
+    /// The major and minor version of the plugin's C API.
     pub(crate) fn version(&self) -> (i32, i32) {
         // SAFETY: the table lives as long as the process, and its head is the same in every version of the API.
         let table = unsafe { self.table.as_ref() };
         (table.major_version, table.minor_version)
     }
 
-    /// The first of the plugin's extensions, null if it has none; the list is constant.
+    /// The first element of the linked list of the plugin's extensions; null if it has none. The list never changes.
     pub(super) fn extensions(&self) -> *mut c_void {
-        // SAFETY: as in `version`.
+        // SAFETY: the table lives as long as the process, and its head is the same in every version of the API.
         unsafe { self.table.as_ref() }.extension_start
     }
 
-    /// Whether the plugin's table has this function.
+    /// Returns whether the plugin's table has the function with this index.
     pub(crate) fn has(&self, slot: usize) -> bool {
         !self.slot(slot).is_null()
     }
 
-    /// The function's address, null if it is not in the table.
+    /// Returns the address of the function with this index; null if the table does not have it.
     fn slot(&self, slot: usize) -> *const c_void {
-        // SAFETY: as in `version`.
+        // SAFETY: the table lives as long as the process, and its head is the same in every version of the API.
         let size = unsafe { self.table.as_ref() }.struct_size;
         let offset = size_of::<ApiTable>() + slot * size_of::<*const c_void>();
         if offset + size_of::<*const c_void>() > size {
@@ -160,17 +160,17 @@ impl Api {
         }
     }
 
-    /// Calls one of the two functions without a result.
+    /// Calls one of the two functions of the table that return nothing ([`VoidFunction`]).
     ///
     /// # Safety
     ///
-    /// The conditions of [`Api::call`] hold, and the function must be one without a result.
+    /// The conditions of [`Api::call`] hold, and the function must be one that returns nothing.
     unsafe fn call_void<C: Call>(&self, arguments: &mut C) {
         let function = self.slot(C::SLOT);
         if !function.is_null() {
-            // SAFETY: the caller guarantees that the function has no result.
+            // SAFETY: the caller guarantees that the function returns nothing.
             let function: VoidFunction = unsafe { std::mem::transmute(function) };
-            // SAFETY: as in `call`.
+            // SAFETY: this is the argument structure of the function (`Call`), and the caller guarantees the pointers in it.
             unsafe { function(ptr::from_mut(arguments).cast()) };
         }
     }
@@ -188,8 +188,8 @@ impl Api {
             self.call_void(&mut message);
             text(message.message, message.message_size)
         };
-        // SAFETY: every loaded plugin has `PJRT_Error_GetCode`, which has the common signature. The error is alive. An error of this call
-        // itself is ignored.
+        // SAFETY: every loaded plugin has `PJRT_Error_GetCode`, which has the common signature. The error is alive. If this call fails, its
+        // error is ignored.
         unsafe {
             let function: Function = std::mem::transmute(self.slot(abi::ErrorGetCode::SLOT));
             function(ptr::from_mut(&mut code).cast());
@@ -218,7 +218,7 @@ impl Api {
     }
 }
 
-/// The message of a dynamic loader's error: the system's own text if there is one.
+/// Returns the message of an error of the dynamic loader: that of the system, if the error contains it.
 fn with_source(error: &libloading::Error) -> String {
     use std::error::Error as _;
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
@@ -234,7 +234,7 @@ pub(super) unsafe fn text(start: *const c_char, size: usize) -> String {
     String::from_utf8_lossy(unsafe { slice(start.cast::<u8>(), size) }).into_owned()
 }
 
-/// A slice from C's pointer and length; empty if the pointer is null.
+/// Returns the slice with this pointer and length in C; an empty slice if the pointer is null.
 ///
 /// # Safety
 ///
@@ -251,7 +251,7 @@ pub(super) unsafe fn slice<'a, T>(start: *const T, size: usize) -> &'a [T] {
 mod tests {
     use super::*;
 
-    /// A table of functions with `slots` entries; only `missing` is null.
+    /// Returns a table of `slots` functions, all non-null except that with index `missing`, as words.
     fn table(slots: usize, missing: Option<usize>) -> Vec<usize> {
         let head = size_of::<ApiTable>() / size_of::<usize>();
         let mut words = vec![0usize; head + slots];

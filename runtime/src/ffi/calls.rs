@@ -1,10 +1,11 @@
-//! Functions of this process that compiled programs call: collectives between processes, for plugins that have none.
+//! Functions of this process that compiled programs call as custom calls. They implement collectives between processes, for plugins that do
+//! not implement such collectives.
 //!
-//! A plugin knows these functions by name for the life of the process. A call finds its launch through the execution context of the launch.
-//! So nothing here is global, and several clients can have their own jobs.
+//! These functions are registered with a plugin by name, for the life of the process. A call finds the job and the launch to which it
+//! belongs through the execution context of the launch. So there is no global state, and each client can have its own job.
 //!
-//! A call does not block. It copies its operands, returns a future for its results, and returns; XLA keeps the memory of operands and
-//! results until the future is ready. See `crate::processes::exchange` for the steps in between.
+//! A call does not block. It copies its operands and returns a future for its results; XLA keeps the memory of operands and results until
+//! the future is ready. See `crate::processes::exchange` for the steps in between.
 
 use std::mem::offset_of;
 use std::ptr::{self, NonNull};
@@ -22,15 +23,15 @@ use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
 use crate::processes::{ATTRIBUTE, COLLECTIVE_TARGET, FIRST_DEVICE_TARGET, Job};
 
-/// The platform under which the CPU plugin looks up functions.
+/// The platform name for which functions are registered; it is that of the CPU plugin.
 const PLATFORM: &str = "HOST";
-/// The name of the type of the data in a launch's context.
+/// The name under which the type [`Launch`] is registered with XLA. The execution context of a launch contains data of this type.
 const CONTEXT_TYPE: &str = "shardc.launch";
 
-/// XLA's ID of that type; 0 before it is registered.
+/// XLA's ID of the type [`CONTEXT_TYPE`]; 0 before the type is registered.
 static CONTEXT_TYPE_ID: AtomicI64 = AtomicI64::new(0);
 
-/// The launch to which a call belongs.
+/// The launch of a program to which a call belongs.
 struct Launch {
     job: Arc<Job>,
     number: u64,
@@ -42,9 +43,9 @@ handle! {
     RawContext(abi::ExecuteContext), keeps api: Arc<Api>, via ExecuteContextDestroy.context
 }
 
-/// A launch's context: lives until all devices of the launch are done.
+/// The execution context of a launch, and its data. It lives until all devices of the launch are done.
 pub(super) struct LaunchContext {
-    // Dropped before the launch to which it points.
+    // This field is dropped first, because it points to `launch`.
     raw: RawContext,
     // Not a `Box`: moving a box asserts that no other pointer aliases its content, but `raw` points into it.
     launch: Arc<Launch>,
@@ -68,7 +69,7 @@ impl LaunchContext {
         let number = job.exchange.begin(&**job, program)?;
         let launch = Arc::new(Launch { job: job.clone(), number, first_device });
         let mut create = abi::ExecuteContextCreate::empty();
-        // SAFETY: only the result is passed.
+        // SAFETY: the argument structure contains no pointer from the caller; the call writes the created context to it.
         unsafe { api.call(&mut create) }?;
         let ptr = non_null(abi::ExecuteContextCreate::NAME, create.context)?;
         let context = LaunchContext { raw: RawContext { ptr, api: api.clone() }, launch };
@@ -81,9 +82,9 @@ impl LaunchContext {
             deleter: ptr::null(),
         };
         let extension = ffi_extension(api)?;
-        // SAFETY: the extension is the plugin's for the life of the process.
+        // SAFETY: the plugin's extension is valid for the life of the process.
         let function = unsafe { extension.as_ref() }.user_data_add.ok_or_else(|| lacking(api))?;
-        // SAFETY: the context is alive. Its data is only read, and is dropped after it.
+        // SAFETY: the context is alive. Its data is only read, and lives longer than the context.
         let error = unsafe { function(&raw mut add) };
         // SAFETY: the call has just created the error, if there is one, for its caller.
         unsafe { done(api, "PJRT_FFI_UserData_Add", error) }?;
@@ -117,7 +118,7 @@ fn ffi_extension(api: &Api) -> Result<NonNull<xla::FfiExtension>> {
     Err(lacking(api))
 }
 
-/// Converts the error of a function of the extension.
+/// Converts the result of a function of the FFI extension: null is success.
 ///
 /// # Safety
 ///
@@ -138,7 +139,7 @@ pub(crate) fn register(api: &Api) -> Result<()> {
     if registered.contains(&extension.addr().get()) {
         return Ok(());
     }
-    // SAFETY: the extension is the plugin's for the life of the process.
+    // SAFETY: the plugin's extension is valid for the life of the process.
     let functions = unsafe { extension.as_ref() };
     if CONTEXT_TYPE_ID.load(Ordering::Acquire) != 0 {
         return Err(RuntimeError::Argument(
@@ -178,7 +179,8 @@ pub(crate) fn register(api: &Api) -> Result<()> {
     Ok(())
 }
 
-/// The pending results of a call. The future is completed exactly once, with success or an error.
+/// The results of a call that are not available yet, and the future that announces them to XLA. The future is completed exactly once, with
+/// success or an error.
 struct Pending {
     table: Table,
     future: *mut Future,
@@ -203,7 +205,7 @@ impl Pending {
         }
         for (array, &(to, size)) in arrays.iter().zip(&self.results) {
             if size > 0 {
-                // SAFETY: this is the memory of the result, `size` bytes long, and only this function uses it until the future is ready.
+                // SAFETY: `to` is the memory of the result, `size` bytes long, and only this function uses it until the future is ready.
                 unsafe { ptr::copy_nonoverlapping(array.data.as_ptr(), to, size) };
             }
         }
@@ -229,11 +231,12 @@ impl Pending {
                     future: self.future,
                     error: self.table.error(&error),
                 };
-                // SAFETY: as above; the function takes the error.
+                // SAFETY: this is the argument structure of the function, which takes ownership of the error; the future is alive until it
+                // is completed, here.
                 unsafe { self.table.call(offset_of!(XlaApi, future_set_error), &mut set) }
             }
         };
-        // If the future cannot be completed, the device waits until the launch's time limit.
+        // An error is ignored: if the future cannot be completed, the device waits until the launch's time limit.
         let _ = told;
     }
 }
@@ -246,7 +249,7 @@ impl Drop for Pending {
     }
 }
 
-/// The handler of [`COLLECTIVE_TARGET`].
+/// The handler that XLA calls for the custom call target [`COLLECTIVE_TARGET`].
 ///
 /// # Safety
 ///
@@ -276,7 +279,7 @@ fn begin_collective(incoming: &mut Incoming<'_>) -> Result<()> {
         future: ptr::null_mut(),
     };
     let table = incoming.table();
-    // SAFETY: this is the argument structure of the function, and contains only the result.
+    // SAFETY: this is the argument structure of the function, which writes the created future to it.
     unsafe { table.call(offset_of!(XlaApi, future_create), &mut create) }?;
     let future = non_null("XLA_FFI_Future_Create", create.future)?;
     let pending = Pending { table, future, results, is_done: false };
@@ -286,7 +289,7 @@ fn begin_collective(incoming: &mut Incoming<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The handler of [`FIRST_DEVICE_TARGET`].
+/// The handler that XLA calls for the custom call target [`FIRST_DEVICE_TARGET`].
 ///
 /// # Safety
 ///

@@ -4,8 +4,8 @@ use shardc_ir::DType;
 
 use crate::error::{Result, RuntimeError};
 
-/// Element types, their values in `PJRT_Buffer_Type`, and a minor version of the C API that is known to have the value. An older plugin may
-/// crash on an unknown value.
+/// For each element type, its value in the enum `PJRT_Buffer_Type`, and a minor version of the C API that is known to have this value. An
+/// older plugin may crash on an unknown value.
 const BUFFER_TYPES: &[(DType, i32, i32)] = &[
     (DType::I1, 1, 0),
     (DType::I8, 2, 0),
@@ -39,7 +39,7 @@ const BUFFER_TYPES: &[(DType, i32, i32)] = &[
     (DType::F6E3M2FN, 33, 117),
 ];
 
-/// The enum value of an element type, for a plugin of this minor version.
+/// Returns the enum value of an element type, for a plugin with this minor version of the C API.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub(super) fn number_of(dtype: DType, api_minor: i32) -> Result<i32> {
         .ok_or(RuntimeError::ElementType { what: "this plugin's device", dtype: dtype.to_string() })
 }
 
-/// The element type with this enum value.
+/// Returns the element type with this enum value.
 ///
 /// # Errors
 ///

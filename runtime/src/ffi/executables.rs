@@ -9,7 +9,7 @@ use crate::error::{Result, RuntimeError};
 use crate::plugin_options::Value;
 use crate::processes::Job;
 
-/// The format of programs passed to the plugin: MLIR text or bytecode.
+/// The name of the format in which programs are passed to the plugin: MLIR, as text or bytecode.
 const FORMAT: &[u8] = b"mlir";
 
 handle! {
@@ -17,19 +17,19 @@ handle! {
     RawLoadedExecutable(abi::LoadedExecutable), keeps client: Arc<RawClient>, via LoadedExecutableDestroy.executable
 }
 handle! {
-    /// An executable, loaded or not.
+    /// A compiled program, whether or not it is loaded on devices.
     RawExecutable(abi::Executable), keeps origin: Origin, via ExecutableDestroy.executable
 }
 handle! {
-    /// A description of devices, which need not exist.
+    /// A topology: a description of devices, which need not exist.
     RawTopology(abi::TopologyDescription), keeps api: Arc<Api>, via TopologyDestroy.topology
 }
 
 /// The object for which an executable was compiled, which must outlive it.
 pub(super) enum Origin {
-    /// A client, and the loaded form of the executable.
+    /// The executable is the description of this loaded executable, which keeps its client alive.
     Loaded(Arc<RawLoadedExecutable>),
-    /// A description of devices.
+    /// The topology for which the executable was compiled.
     Topology(Arc<RawTopology>),
 }
 
@@ -62,11 +62,11 @@ pub(crate) struct RawProgram {
 /// between processes call functions of the process.
 #[derive(Clone)]
 pub(crate) struct Across {
-    /// The job.
+    /// The job to which this process belongs.
     pub(crate) job: Arc<Job>,
-    /// The ID of the program, computed from its text.
+    /// A hash of the text of the program, by which processes check that they run the same program.
     pub(crate) program: u64,
-    /// The index of this process's first device.
+    /// The index of this process's first device among all devices of the program.
     pub(crate) first_device: u32,
 }
 
@@ -85,10 +85,10 @@ pub(crate) struct RawMemoryStats {
     pub(crate) host_temp: i64,
 }
 
-/// The program structure for MLIR in `code`, which must outlive it.
+/// Creates the C structure of a program in MLIR. `code` must outlive it.
 fn program(code: &[u8]) -> abi::Program {
     abi::Program {
-        // The API's field is not const because other functions write through it; compilation only reads it.
+        // The pointer is not const in C because functions that return a program write through it; compilation only reads it.
         code: code.as_ptr().cast_mut().cast(),
         code_size: code.len(),
         format: FORMAT.as_ptr().cast(),
@@ -139,7 +139,7 @@ impl RawProgram {
         RawProgram { across: Some(across), ..self }
     }
 
-    /// The data for several processes; `None` for a program of one process.
+    /// The data for launches in several processes; `None` for a program that runs in one process.
     pub(super) fn processes(&self) -> Option<&Across> {
         self.across.as_ref()
     }
@@ -154,7 +154,7 @@ impl RawProgram {
         &self.info
     }
 
-    /// The devices on which it runs, in the order of argument lists.
+    /// The devices on which the program runs, in the order of argument lists.
     pub(crate) fn devices(&self) -> &[RawDevice] {
         &self.devices
     }
@@ -178,7 +178,7 @@ impl RawLoadedExecutable {
         Ok(RawExecutable { ptr, origin: Origin::Loaded(self.clone()) })
     }
 
-    /// The devices on which it runs, in the order of argument lists.
+    /// The devices on which the executable runs, in the order of argument lists.
     fn devices(&self) -> Result<Vec<RawDevice>> {
         let mut arguments =
             abi::LoadedExecutableDevices { executable: self.ptr, ..abi::LoadedExecutableDevices::empty() };
@@ -206,7 +206,7 @@ impl RawExecutable {
         Ok(arguments.num_outputs)
     }
 
-    /// Bytes of machine code.
+    /// The size of the machine code in bytes.
     pub(crate) fn code_size(&self) -> Result<i64> {
         let mut arguments =
             abi::ExecutableCodeSize { executable: self.ptr, ..abi::ExecutableCodeSize::empty() };
@@ -268,14 +268,14 @@ impl RawExecutable {
             program: &raw mut program,
             ..abi::ExecutableOptimizedProgram::empty()
         };
-        // SAFETY: without `code`, the call fills in the size and the format, which is constant text of the plugin.
+        // SAFETY: since `code` is null, the call only fills in the size and the format, which is constant text of the plugin.
         unsafe { self.api().call(&mut arguments) }?;
-        // SAFETY: the format is text of that length.
+        // SAFETY: `format` points to text of this length.
         let format = unsafe { text(program.format, program.format_size) };
         let mut code = vec![0u8; program.code_size];
         program.code = code.as_mut_ptr().cast();
         arguments.program = &raw mut program;
-        // SAFETY: `code` has the size that the plugin requested.
+        // SAFETY: `code` has the size that the first call returned.
         unsafe { self.api().call(&mut arguments) }?;
         code.truncate(program.code_size);
         Ok((format, code))
@@ -297,7 +297,8 @@ impl RawExecutable {
     }
 }
 
-/// The named values of a list. Its elements may be larger than [`abi::NamedValue`]; each starts with its size.
+/// Returns the elements of a C array of named values. An element may be larger than [`abi::NamedValue`], because newer plugins add fields;
+/// it starts with its size.
 ///
 /// # Errors
 ///
@@ -318,7 +319,8 @@ unsafe fn named_values<'a>(start: *const abi::NamedValue, count: usize) -> Resul
             what: format!("a `PJRT_NamedValue` of {size} bytes, expected {}", size_of::<abi::NamedValue>()),
         });
     }
-    // The size does not include padding after the last field; in an array, C rounds it up to the alignment.
+    // The size of an element does not include padding after its last field, but the distance between elements of a C array is rounded up to
+    // the alignment.
     let stride = size.next_multiple_of(align_of::<abi::NamedValue>());
     // SAFETY: elements are `stride` bytes apart, and each has at least the fields of `NamedValue`.
     Ok((0..count).map(|i| unsafe { &*start.byte_add(i * stride) }).collect())
@@ -340,7 +342,7 @@ impl RawTopology {
         Ok(RawTopology { ptr: non_null(abi::TopologyCreate::NAME, arguments.topology)?, api: api.clone() })
     }
 
-    /// ID and kind of each device.
+    /// The ID and the kind of each device.
     pub(crate) fn devices(&self) -> Result<Vec<(i32, String)>> {
         let mut arguments = abi::TopologyDevices { topology: self.ptr, ..abi::TopologyDevices::empty() };
         // SAFETY: the topology is alive, and list and descriptions belong to it.
@@ -380,7 +382,7 @@ mod tests {
         Ok(values.iter().map(|value| value.value_size).collect())
     }
 
-    /// A plugin newer than these definitions may have larger elements.
+    /// Elements of a plugin that is newer than these definitions may be larger.
     #[test]
     fn named_values_use_their_size_as_stride() {
         let element = |size: usize, words: usize, mark: usize| {
@@ -391,7 +393,7 @@ mod tests {
         assert_eq!(size_of::<abi::NamedValue>(), 7 * size_of::<usize>());
         assert_eq!(sizes(&[element(56, 7, 1), element(56, 7, 2)].concat(), 2).unwrap(), [1, 2]);
         assert_eq!(sizes(&[element(72, 9, 1), element(72, 9, 2)].concat(), 2).unwrap(), [1, 2]);
-        // A size that is not a multiple of the alignment.
+        // The size of these elements, 57 bytes, is not a multiple of the alignment.
         assert_eq!(sizes(&[element(57, 8, 1), element(57, 8, 2)].concat(), 2).unwrap(), [1, 2]);
         assert_eq!(sizes(&element(0, 7, 1), 1).unwrap_err().code(), "RT0203");
         assert_eq!(sizes(&[], 0).unwrap(), Vec::<usize>::new());

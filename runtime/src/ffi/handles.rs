@@ -22,10 +22,10 @@ use crate::processes::Job;
 
 /// The object that a handle keeps alive.
 pub(super) trait Owner {
-    /// The plugin.
+    /// The plugin to which the object belongs.
     fn api(&self) -> &Api;
 
-    /// Whether devices may wait forever for objects of this owner, so that none of them may be destroyed.
+    /// Returns whether devices may wait forever while they use objects of this owner. If so, these objects must not be destroyed.
     fn is_lost(&self) -> bool;
 }
 
@@ -49,7 +49,7 @@ impl Owner for Arc<RawClient> {
     }
 }
 
-/// Declares a handle and its destructor.
+/// Declares a handle that owns an object of the C API, and destroys it when it is dropped.
 macro_rules! handle {
     ($(#[$doc:meta])* $name:ident($raw:ty), keeps $keep:ident: $keep_ty:ty, via $destroy:ident.$field:ident) => {
         $(#[$doc])*
@@ -58,9 +58,9 @@ macro_rules! handle {
             pub(super) $keep: $keep_ty,
         }
 
-        // SAFETY: the C API lets any thread use the object, one at a time or several at once.
+        // SAFETY: the C API lets any thread use the object, even several threads at the same time.
         unsafe impl Send for $name {}
-        // SAFETY: as above.
+        // SAFETY: the C API lets several threads use the object at the same time.
         unsafe impl Sync for $name {}
 
         impl Drop for $name {
@@ -88,25 +88,25 @@ handle! {
     RawBuffer(abi::Buffer), keeps client: Arc<RawClient>, via BufferDestroy.buffer
 }
 
-/// A client: one set of devices.
+/// A client of a plugin, which owns a set of devices.
 pub(crate) struct RawClient {
     pub(super) ptr: *mut abi::Client,
     api: Arc<Api>,
     /// The queue of launches. If the client was abandoned, its objects are leaked because the plugin still uses them.
     pub(crate) launcher: Launcher,
     launches: AtomicI32,
-    /// For each layout requested so far, whether transfers store arrays in it.
+    /// For each layout that was requested so far, whether transfers that request it really store arrays in it.
     honored: Mutex<BTreeMap<DeviceLayout, bool>>,
 }
 
-// SAFETY: the C API lets any thread use a client, one at a time or several at once.
+// SAFETY: the C API lets any thread use a client, even several threads at the same time.
 unsafe impl Send for RawClient {}
-// SAFETY: as above.
+// SAFETY: the C API lets several threads use a client at the same time.
 unsafe impl Sync for RawClient {}
 
 impl Drop for RawClient {
     fn drop(&mut self) {
-        // The plugin would join the threads that wait for other devices, and never return.
+        // Does not destroy the client: the plugin would wait for threads that wait forever for other devices.
         if self.launcher.is_lost() {
             return;
         }
@@ -146,7 +146,7 @@ impl RawDevice {
         &self.client
     }
 
-    /// Returns this device with its memory of this kind for new buffers; `None` if it has no such memory.
+    /// Returns this device, with its memory of this kind as the memory for new buffers; `None` if it has no such memory.
     pub(crate) fn in_memory(&self, kind: &str) -> Result<Option<RawDevice>> {
         self.client.check()?;
         let api = &self.client.api;
@@ -157,7 +157,7 @@ impl RawDevice {
             slice(list.memories, list.num_memories)
         };
         for &memory in memories {
-            // SAFETY: as above.
+            // SAFETY: the memory belongs to the device, which is alive as long as the client.
             if unsafe { memory_kind(api, memory) }? == kind {
                 return Ok(Some(RawDevice { memory, ..self.clone() }));
             }
@@ -165,12 +165,12 @@ impl RawDevice {
         Ok(None)
     }
 
-    /// Returns this device, with this layout or the plugin's default for new buffers.
+    /// Returns this device, with this layout for new buffers; `None` is the plugin's default layout.
     pub(crate) fn with_layout(&self, layout: Option<Arc<DeviceLayout>>) -> RawDevice {
         RawDevice { layout, ..self.clone() }
     }
 
-    /// The layout requested for new buffers of this rank.
+    /// The layout requested for new buffers with `rank` dimensions; `None` for the plugin's default.
     pub(crate) fn layout(&self, rank: usize) -> Option<&Arc<DeviceLayout>> {
         self.layout.as_ref().filter(|layout| layout.rank() == rank)
     }
@@ -203,7 +203,7 @@ impl RawDevice {
 
 // SAFETY: devices are constant data of their client, which the handle keeps alive.
 unsafe impl Send for RawDevice {}
-// SAFETY: as above.
+// SAFETY: devices are constant data of their client, which the handle keeps alive.
 unsafe impl Sync for RawDevice {}
 
 pub(super) fn non_null<T>(call: &'static str, ptr: *mut T) -> Result<*mut T> {
@@ -213,7 +213,7 @@ pub(super) fn non_null<T>(call: &'static str, ptr: *mut T) -> Result<*mut T> {
     Ok(ptr)
 }
 
-/// The value of an option in the C API: its type, the value, and its number of elements. It points into `value`.
+/// Converts the value of an option to the C API: its type, the value itself, and its number of elements. The result points into `value`.
 fn named(value: &Value) -> (c_int, abi::NamedValueUnion, usize) {
     type Union = abi::NamedValueUnion;
     match value {
@@ -225,7 +225,7 @@ fn named(value: &Value) -> (c_int, abi::NamedValueUnion, usize) {
     }
 }
 
-/// Options in the form of the C API. They point into `options`.
+/// Converts options to the C API. The result points into `options`.
 pub(super) fn create_options(options: &[(&str, Value)]) -> Vec<abi::NamedValue> {
     let one = |(name, value): &(&str, Value)| {
         let (kind, value, value_size) = named(value);
@@ -235,7 +235,7 @@ pub(super) fn create_options(options: &[(&str, Value)]) -> Vec<abi::NamedValue> 
     options.iter().map(one).collect()
 }
 
-/// The ID and kind of a device.
+/// Returns the ID and the kind of a device.
 ///
 /// # Safety
 ///
@@ -270,7 +270,8 @@ impl RawClient {
         &self.api
     }
 
-    /// Creates a client with options. In a job of several processes, its plugin finds the others through the store of `job`.
+    /// Creates a client with options. In a job of several processes, the plugin finds the plugins of other processes through the key-value
+    /// store of `job`.
     pub(crate) fn create(
         api: &Arc<Api>,
         options: &[(&str, Value)],
@@ -302,7 +303,7 @@ impl RawClient {
         })
     }
 
-    /// `cpu`, `tpu`, `cuda`.
+    /// The name of the platform: `cpu`, `tpu` or `cuda`.
     pub(crate) fn platform_name(&self) -> Result<String> {
         let mut arguments = abi::ClientPlatformName { client: self.ptr, ..abi::ClientPlatformName::empty() };
         // SAFETY: the client is alive, and the string belongs to it.
@@ -323,12 +324,12 @@ impl RawClient {
         }
     }
 
-    /// Returns an error if nothing can run on this client any more.
+    /// Returns an error if the client was abandoned, so that no program can run on it any more.
     pub(super) fn check(&self) -> Result<()> {
         self.launcher.check()
     }
 
-    /// Whether transfers that request this layout store arrays in it. `probe` tests it at the first request.
+    /// Returns whether transfers that request this layout really store arrays in it. `probe` tests it when a layout is first requested.
     pub(crate) fn honors_layout(&self, layout: &DeviceLayout, probe: impl FnOnce() -> bool) -> bool {
         let known = |honored: &Mutex<BTreeMap<DeviceLayout, bool>>| {
             honored.lock().unwrap_or_else(PoisonError::into_inner).get(layout).copied()
@@ -354,7 +355,7 @@ impl RawClient {
             self.api.call(&mut arguments)?;
             slice(arguments.devices, arguments.num_devices)
         };
-        // SAFETY: the devices are the client's.
+        // SAFETY: the devices belong to this client.
         devices.iter().map(|&device| unsafe { self.device(device).map(|device| device.id) }).collect()
     }
 
@@ -367,7 +368,7 @@ impl RawClient {
             self.api.call(&mut arguments)?;
             slice(arguments.devices, arguments.num_devices)
         };
-        // SAFETY: the devices are the client's.
+        // SAFETY: the devices belong to this client.
         devices.iter().map(|&device| unsafe { self.device(device) }).collect()
     }
 
@@ -428,7 +429,7 @@ impl RawBuffer {
         }
     }
 
-    /// Copies the buffer to the memory selected by `device`.
+    /// Copies the buffer to the memory of `device` that is selected for new buffers.
     pub(crate) fn copy_to(&self, device: &RawDevice) -> Result<RawBuffer> {
         self.client.check()?;
         let mut arguments = abi::BufferCopyToMemory {
@@ -442,7 +443,7 @@ impl RawBuffer {
         Ok(RawBuffer { ptr, client: self.client.clone() })
     }
 
-    /// Whether the buffer belongs to this client.
+    /// Returns whether the buffer belongs to this client.
     pub(crate) fn is_of(&self, client: &Arc<RawClient>) -> bool {
         Arc::ptr_eq(&self.client, client)
     }
@@ -463,7 +464,7 @@ impl RawBuffer {
         if arguments.is_deleted { Err(RuntimeError::Deleted) } else { Ok(()) }
     }
 
-    /// Whether the buffer's content is available, or the execution that produces it has failed.
+    /// Returns whether the buffer's content is available, or the execution that produces it has failed.
     pub(crate) fn is_ready(&self) -> Result<bool> {
         self.client.check()?;
         self.check_deleted()?;
@@ -503,8 +504,8 @@ impl RawBuffer {
                 self.shape()?.len()
             )));
         }
-        // The CPU plugin does not transpose: it copies the device's bytes whatever order is requested. So the buffer's own order is
-        // requested, and the host transposes.
+        // The CPU plugin does not transpose: it copies the buffer's bytes, whatever dimension order is requested. So the order in which the
+        // buffer is stored is requested, and the host transposes.
         let rank = shape.len();
         let order = self.layout()?.unwrap_or_else(|| DeviceLayout::row_major(rank));
         let minor_to_major: Vec<i64> = order.minor_to_major().iter().map(|&dim| dim as i64).collect();
@@ -542,5 +543,5 @@ impl RawBuffer {
     }
 }
 
-/// The handles store the C `int`s of the API as `i32`.
+/// The handles store C `int`s as `i32`, so the sizes must be equal.
 const _: () = assert!(size_of::<c_int>() == 4);

@@ -1,6 +1,8 @@
-//! A call by a compiled program, as passed by XLA. Every size and pointer is checked before it is used.
+//! Reads the arguments of a custom call, which XLA passes when a compiled program calls a function of this process. Every size and pointer
+//! is checked before it is used.
 //!
-//! Newer versions add fields at the end of structures, and each structure has its length: nothing is read or written beyond it.
+//! Newer versions of XLA's API add fields at the end of structures. Each structure contains its length, and nothing is read or written
+//! beyond it.
 
 use std::ffi::{CString, c_int, c_void};
 use std::marker::PhantomData;
@@ -26,7 +28,7 @@ pub(super) struct Table(NonNull<XlaApi>);
 unsafe impl Send for Table {}
 
 impl Table {
-    /// Returns the function at an offset of the table, if the table is long enough.
+    /// Returns the function at an offset of the table in bytes; `None` if the table is too short.
     fn function(self, offset: usize) -> Option<NonNull<c_void>> {
         // SAFETY: the table begins with its size in every version.
         let size = unsafe { self.0.cast::<usize>().read() };
@@ -88,24 +90,24 @@ impl Table {
     }
 }
 
-/// The purpose for which XLA calls a handler.
+/// A frame (the structure that XLA passes to a handler), by its purpose.
 pub(super) enum Frame<'a> {
-    /// A call.
+    /// A custom call of a program.
     Call(Incoming<'a>),
-    /// A query of the API version for which the handler was built, which has already been answered.
+    /// A query of the API version for which the handler was built. It has already been answered.
     Question,
-    /// A frame of an unknown kind or an invalid size, and the error.
+    /// A frame that is invalid or of an unknown kind: XLA's table of functions, and the error to return.
     Unknown(Table, RuntimeError),
 }
 
-/// A call of a program.
+/// A custom call of a program, with access to its operands and results.
 pub(super) struct Incoming<'a> {
     frame: &'a mut CallFrame,
     table: Table,
 }
 
 impl<'a> Incoming<'a> {
-    /// Reads a frame.
+    /// Reads a frame that XLA passes to a handler.
     ///
     /// # Safety
     ///
@@ -130,7 +132,7 @@ impl<'a> Incoming<'a> {
             }
             extension = base.next;
         }
-        // The frame's size does not include the future. Frames have it if the table has a function that creates one.
+        // Frames end with a future that their size does not include. A frame has it if the table has the function that creates futures.
         let has_future = table.function(offset_of!(XlaApi, future_create)).is_some();
         if size < offset_of!(CallFrame, future) || !has_future {
             return Frame::Unknown(table, protocol("a frame that is too short: the plugin is too old"));
@@ -148,12 +150,12 @@ impl<'a> Incoming<'a> {
         self.frame.stage
     }
 
-    /// Sets the future of the results.
+    /// Returns to XLA the future that becomes ready when the results are available.
     pub(super) fn set_future(&mut self, future: *mut Future) {
         self.frame.future = future;
     }
 
-    /// Returns the data of this type in the launch's context.
+    /// Returns the data of the type with this ID in the execution context of the launch.
     pub(super) fn context_data(&self, type_id: i64) -> Result<NonNull<c_void>> {
         let mut get = xla::ContextGet {
             struct_size: size_of::<xla::ContextGet>(),
@@ -167,7 +169,7 @@ impl<'a> Incoming<'a> {
         NonNull::new(get.data).ok_or_else(|| protocol("a launch without a context"))
     }
 
-    /// The operands.
+    /// The operands of the call.
     ///
     /// # Errors
     ///
@@ -177,7 +179,7 @@ impl<'a> Incoming<'a> {
         unsafe { blocks(&self.frame.arguments) }
     }
 
-    /// The results, whose content is to be written.
+    /// The results of the call, whose content the handler writes.
     ///
     /// # Errors
     ///
@@ -201,7 +203,7 @@ impl<'a> Incoming<'a> {
             if known == Some(name.as_bytes()) && kind == xla::KIND_STRING {
                 // SAFETY: the value of a string attribute is a span of bytes.
                 let value = unsafe { value.cast::<xla::ByteSpan>().as_ref() };
-                // SAFETY: as above.
+                // SAFETY: the value of a string attribute is a span of bytes, which lives as long as the call.
                 let text = value.map(|value| unsafe { slice(value.start, value.size) });
                 return text
                     .and_then(|text| std::str::from_utf8(text).ok())
@@ -213,7 +215,8 @@ impl<'a> Incoming<'a> {
 }
 
 impl Table {
-    /// Reports the version of the API for which the functions were built. The layouts used here are the same in all versions.
+    /// Answers a query of the API version for which the handlers were built: reports the version of this XLA, because the layouts used here
+    /// are the same in all versions.
     ///
     /// # Safety
     ///
@@ -236,7 +239,7 @@ impl Table {
     }
 }
 
-/// A slice from C's pointer and signed length.
+/// Returns the slice with this pointer and signed length in C; an error if they are invalid.
 ///
 /// # Safety
 ///
@@ -250,7 +253,7 @@ unsafe fn sized<'a, T>(start: *const T, size: i64) -> Result<&'a [T]> {
     }
 }
 
-/// The blocks of a list of operands or results.
+/// Returns the operands or results of a list.
 ///
 /// # Safety
 ///
@@ -282,11 +285,11 @@ pub(super) struct Block<'a> {
 
 impl Block<'_> {
     fn buffer(&self) -> &XlaBuffer {
-        // SAFETY: `blocks` has checked its size; it lives as long as the call.
+        // SAFETY: `blocks` has checked the size of the structure; it lives as long as the call.
         unsafe { self.buffer.as_ref() }
     }
 
-    /// The element type, if collectives between processes support it.
+    /// The element type; an error if collectives between processes do not support it.
     pub(super) fn dtype(&self) -> Result<DType> {
         dtype_of(self.buffer().dtype)
     }
@@ -299,7 +302,7 @@ impl Block<'_> {
         dims.iter().map(size).collect()
     }
 
-    /// The memory of the elements, and its size in bytes; the pointer is null only if the size is zero.
+    /// A pointer to the elements, and their size in bytes; the pointer is null only if the size is zero.
     pub(super) fn place(&self) -> Result<(*mut u8, usize)> {
         let size = HostArray::byte_size(self.dtype()?, &self.shape()?)?;
         let data = self.buffer().data;
@@ -309,7 +312,7 @@ impl Block<'_> {
         Ok((data, size))
     }
 
-    /// Copies the array.
+    /// Copies the array into memory of this process.
     pub(super) fn array(&self) -> Result<HostArray> {
         let (data, size) = self.place()?;
         // SAFETY: an operand has as many bytes as its type and shape require, and is not changed during the call.
@@ -318,7 +321,7 @@ impl Block<'_> {
     }
 }
 
-/// The element type with this enum value in XLA, if collectives between processes support it.
+/// Returns the element type with this enum value in XLA; an error if collectives between processes do not support it.
 fn dtype_of(number: c_int) -> Result<DType> {
     Ok(match number {
         1 => DType::I1,
@@ -357,14 +360,14 @@ fn dtype_of(number: c_int) -> Result<DType> {
 mod tests {
     use super::*;
 
-    /// A fake of XLA's error: its code as an address.
+    /// Creates a fake error of XLA: a pointer whose address is the error code.
     unsafe extern "C" fn create_error(arguments: *mut c_void) -> *mut XlaError {
         // SAFETY: the table calls this with that structure.
         let code = unsafe { (*arguments.cast::<xla::ErrorCreate>()).code };
         ptr::without_provenance_mut(code as usize)
     }
 
-    /// A table of functions with this size in bytes; most functions are null.
+    /// Returns a table of functions that claims this size in bytes; most functions are null.
     fn table(size: usize) -> XlaApi {
         // SAFETY: the fields are integers and nullable pointers.
         let mut table: XlaApi = unsafe { std::mem::zeroed() };
@@ -375,7 +378,7 @@ mod tests {
         table
     }
 
-    /// A frame of a call without operands and results.
+    /// Returns the frame of a call without operands and results.
     fn frame(table: &XlaApi) -> CallFrame {
         // SAFETY: the fields are integers and nullable pointers.
         let mut frame: CallFrame = unsafe { std::mem::zeroed() };
@@ -384,7 +387,7 @@ mod tests {
         frame
     }
 
-    /// An array of two floats.
+    /// Returns the structure of an operand: an array of floats at `data`, with dimension sizes `dims`.
     fn buffer(data: *mut [f32; 2], dims: &[i64]) -> XlaBuffer {
         XlaBuffer {
             struct_size: size_of::<XlaBuffer>(),
@@ -396,7 +399,7 @@ mod tests {
         }
     }
 
-    /// Reads the only operand.
+    /// Reads the operand of a call that has one operand, `buffer`.
     fn array(buffer: &XlaBuffer, kinds: &[c_int], size: i64) -> Result<HostArray> {
         let table = table(size_of::<XlaApi>());
         let mut frame = frame(&table);
@@ -431,7 +434,7 @@ mod tests {
         assert!(refused(&XlaBuffer { struct_size: 40, ..good() }).contains("too short"));
         let unknown = XlaBuffer { dtype: 17, ..good() };
         assert!(array(&unknown, &[xla::KIND_BUFFER], 1).is_err_and(|e| e.to_string().contains("number 17")));
-        // Without the list of kinds, the types of the pointers are unknown.
+        // Without the list of kinds, the structures behind the pointers are unknown.
         assert!(array(&good(), &[], 1).is_err_and(|e| e.to_string().contains("invalid length")));
         assert!(array(&good(), &[xla::KIND_BUFFER], -1).is_err());
         assert!(array(&good(), &[2], 1).is_err_and(|e| e.to_string().contains("not an array")));
@@ -487,7 +490,7 @@ mod tests {
             assert!(is_question, "it is no call");
             (metadata.version.minor, metadata.traits)
         };
-        // The size does not include padding after the last field.
+        // XLA reports the size of a structure without the padding after its last field.
         assert_eq!(told(offset_of!(xla::Metadata, traits) + 4), (3, 0));
         assert_eq!(told(offset_of!(xla::Metadata, traits)), (3, 7));
         assert_eq!(told(offset_of!(xla::Metadata, version)), (0, 7));

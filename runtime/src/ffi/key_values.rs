@@ -1,4 +1,5 @@
-//! The key-value store of a job as PJRT callbacks, through which plugins of different processes find each other.
+//! PJRT callbacks by which a plugin uses the key-value store of a job. The plugins of different processes find each other through this
+//! store.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -9,13 +10,14 @@ use super::abi::{self, KeyValueGet as Get, KeyValuePut as Put, KeyValueTryGet as
 use super::api::slice;
 use crate::processes::Job;
 
-/// Codes of `absl::StatusCode`.
+/// Status codes of `absl::StatusCode`, which callbacks return.
 const DEADLINE_EXCEEDED: c_int = 4;
 const NOT_FOUND: c_int = 5;
 const UNAVAILABLE: c_int = 14;
 
-/// The job as the callbacks' argument. The plugin may call from its own threads at any time, even after its client is destroyed, so a job
-/// that was passed to a plugin is never freed. Each job is leaked once, however many clients it has.
+/// Returns the pointer to a job that the plugin passes to the callbacks. The plugin may call them from its own threads at any time, even
+/// after its client is destroyed, so a job that was passed to a plugin is never freed. A list keeps one reference to each such job, however
+/// many clients the job has.
 pub(super) fn user_arg(job: &Arc<Job>) -> *mut c_void {
     static TOLD: Mutex<Vec<Arc<Job>>> = Mutex::new(Vec::new());
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -25,6 +27,8 @@ pub(super) fn user_arg(job: &Arc<Job>) -> *mut c_void {
     Arc::as_ptr(job).cast_mut().cast()
 }
 
+/// Returns the job to which the argument of a callback points.
+///
 /// # Safety
 ///
 /// `user_arg` must come from [`user_arg`].
@@ -33,6 +37,8 @@ unsafe fn job<'a>(user_arg: *mut c_void) -> &'a Job {
     unsafe { &*user_arg.cast::<Job>() }
 }
 
+/// Creates an error of the plugin; null if the plugin has no function for it.
+///
 /// # Safety
 ///
 /// `make_error` must point to the function that the plugin passes to its callbacks, or be null.
@@ -46,7 +52,7 @@ unsafe fn error(make_error: *const MakeError, code: c_int, message: &str) -> *mu
     }
 }
 
-/// Copies a value to memory that [`free`] frees: the value's size precedes it.
+/// Copies a value to memory that [`free`] can free, because the size of the value is stored before it.
 fn give(value: &[u8]) -> *mut c_char {
     let mut memory = Vec::with_capacity(8 + value.len());
     memory.extend_from_slice(&(value.len() as u64).to_le_bytes());
@@ -56,13 +62,13 @@ fn give(value: &[u8]) -> *mut c_char {
     unsafe { start.add(8).cast() }
 }
 
-/// Frees a value.
+/// Frees a value that [`give`] allocated.
 ///
 /// # Safety
 ///
 /// `value` must come from [`give`], and be freed once.
 unsafe extern "C" fn free(value: *mut c_char) {
-    // SAFETY: the size is in the eight bytes before the value, and both are one boxed slice.
+    // SAFETY: the size is in the eight bytes before the value, and both were allocated as one boxed slice.
     unsafe {
         let start = value.cast::<u8>().sub(8);
         let size = u64::from_le_bytes(start.cast::<[u8; 8]>().read()) as usize;
@@ -70,7 +76,7 @@ unsafe extern "C" fn free(value: *mut c_char) {
     }
 }
 
-/// `PJRT_KeyValueGetCallback`: waits for a key.
+/// `PJRT_KeyValueGetCallback`: waits until a key has a value, and returns the value.
 ///
 /// # Safety
 ///
@@ -98,7 +104,7 @@ pub(super) unsafe extern "C" fn get(arguments: *mut Get) -> *mut abi::Error {
     unsafe { error(arguments.make_error, code, &message) }
 }
 
-/// `PJRT_KeyValueTryGetCallback`: looks up a key.
+/// `PJRT_KeyValueTryGetCallback`: returns the value of a key, or an error if it has none.
 ///
 /// # Safety
 ///
@@ -125,7 +131,7 @@ pub(super) unsafe extern "C" fn try_get(arguments: *mut TryGet) -> *mut abi::Err
     unsafe { error(arguments.make_error, code, &message) }
 }
 
-/// `PJRT_KeyValuePutCallback`: sets a value.
+/// `PJRT_KeyValuePutCallback`: sets the value of a key.
 ///
 /// # Safety
 ///
@@ -150,7 +156,7 @@ mod tests {
     use super::*;
     use crate::processes::{ProcessOptions, Processes, Secret};
 
-    /// A fake of a plugin's error: the code as an address.
+    /// Creates a fake error of a plugin: a pointer whose address is the error code.
     unsafe extern "C" fn make_error(code: c_int, _: *const c_char, _: usize) -> *mut abi::Error {
         ptr::without_provenance_mut(code as usize)
     }

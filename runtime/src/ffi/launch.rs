@@ -7,21 +7,21 @@
 //! without a time limit, or register a callback. A running program cannot be cancelled: a device that waits for another device in a
 //! collective keeps waiting.
 //!
-//! In the CPU plugin, a launch on several devices waits for the previous launch, through an event that each device of that launch counts
-//! down when it starts. If the plugin rejects the launch on one device (an argument of the wrong size), that event never fires, and every
-//! later launch on the client hangs. If a device waits in a collective for 40 s, the plugin ends the process
+//! In the CPU plugin, a launch on several devices waits for the previous launch, through an event that becomes ready when every device of
+//! the previous launch has started. If the plugin rejects the launch on one device (an argument of the wrong size), that event never
+//! becomes ready, and every later launch on the client hangs. If a device waits in a collective for 40 s, the plugin ends the process
 //! (`--xla_cpu_collective_call_terminate_timeout_seconds` in `XLA_FLAGS`).
 //!
 //! # Guarantees of this module
 //!
-//! Queue, watchdog and time limit are in `crate::launcher`, which is independent of plugins.
+//! The queue of launches, the watchdog and the time limit are implemented in `crate::launcher`, which is independent of plugins.
 //!
 //! - Callers of [`launch`] first check every condition under which the plugin would reject the launch.
 //! - Launches on a client are queued, and a separate thread calls the plugin. So the caller can stop waiting even if the plugin's call or a
 //!   device hangs. Each launch has a unique ID, by which collectives identify their peers.
-//! - A launch returns when the plugin has started its devices. Its completion is recorded even if nobody waits for it, and reported to
-//!   later callers. The error of a device, with the device ID, is reported when the other devices are done. If they wait for the failed
-//!   device, it is reported after [`GRACE`].
+//! - A launch returns when the plugin has started its devices. The outcome of a launch is recorded even if no caller waits for it, and is
+//!   returned to callers that wait later. The error of a device, with the device ID, is reported when the other devices are done. If these
+//!   devices wait for the failed device, the error is reported after [`GRACE`].
 //! - After the time limit, the error lists the finished and unfinished devices. The limit counts from the end of the previous launches.
 //! - Arguments are dropped when the plugin has started the devices: it keeps the memory that devices read.
 //! - If devices may wait forever, the client is abandoned: later executions on it fail at once. Its objects are leaked, because destroying
@@ -43,39 +43,39 @@ use crate::launcher::{Flight, Patience, Reporter};
 /// The time that devices get to finish after one of them has failed.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// One buffer per argument, for each device.
+/// The buffers of the arguments: `arguments[device][i]` is argument `i`.
 type Arguments = Vec<Vec<Arc<RawBuffer>>>;
-/// One buffer per result, for each device.
+/// The buffers of the results: `results[device][i]` is result `i`.
 pub(crate) type Results = Vec<Vec<RawBuffer>>;
 
 /// Options of a launch.
 pub(crate) struct LaunchOptions<'a> {
-    /// Arguments that the program may overwrite, if they have no other owner.
+    /// The indices of the arguments that the program may overwrite, if their buffers have no other owner.
     pub(crate) donated: &'a [usize],
-    /// The time limit.
+    /// The time limit of the launch; `None` for no limit.
     pub(crate) limit: Option<Duration>,
     /// The maximum number of launches in flight, including this one.
     pub(crate) in_flight: usize,
-    /// Unfinished launches whose results are arguments.
+    /// The unfinished launches whose results are arguments of this launch.
     pub(crate) parents: Vec<Arc<Flight>>,
 }
 
-/// A launch in flight.
+/// A launch that was started, and may still be in flight.
 pub(crate) struct Launch {
     /// The results, whose content may not be available yet.
     pub(crate) results: Results,
     pub(crate) flight: Arc<Flight>,
-    /// How long it waited because the maximum number of launches was in flight.
+    /// The time that the launch waited to start, because the maximum number of launches was in flight.
     pub(crate) waited: Duration,
 }
 
-/// A queued launch.
+/// A queued launch: the data that the launch thread needs to call the plugin.
 struct Job {
     program: Arc<RawProgram>,
     arguments: Arguments,
-    /// The arguments that the program must not overwrite.
+    /// The indices of the arguments that the program must not overwrite.
     kept: Vec<i64>,
-    /// The context through which calls of this process's functions find the launch.
+    /// The execution context through which custom calls of this process's functions find the launch; `None` in a job of one process.
     context: Option<Arc<LaunchContext>>,
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn launch(
         return Err(RuntimeError::Argument("an argument belongs to another client".to_owned()));
     }
     arguments.iter().flatten().try_for_each(|buffer| buffer.check_deleted())?;
-    // The plugin takes the memory of donated arguments. If this list is the only owner, nobody else can create a clone.
+    // The plugin takes the memory of donated arguments. If this list is the only owner of a buffer, no other code can use it.
     let is_ours = |i: usize| arguments.iter().all(|list| Arc::strong_count(&list[i]) == 1);
     let is_donated = |i: usize| options.donated.contains(&i) && is_ours(i);
     let kept = (0..count).filter(|&i| !is_donated(i)).map(|i| i as i64).collect();
@@ -130,12 +130,13 @@ pub(crate) fn launch(
     };
     let at_end = move |failed: Option<RuntimeError>, is_lost: bool| {
         if is_lost {
-            // The program still uses the context in calls.
+            // Leaks the context, because the abandoned program may still use it in custom calls.
             std::mem::forget(context);
         }
         let error = failed?;
         let Some(across) = across else { return Some(error) };
-        // If a process was lost, that is the cause of the error. Otherwise the other processes are notified of the error.
+        // If a process was lost, that is the cause of the error, and its error is returned. Otherwise the other processes are notified of
+        // the error.
         let lost = across.job.check().err();
         across.job.fail(&error.to_string());
         Some(lost.unwrap_or(error))
@@ -151,10 +152,10 @@ pub(crate) fn launch(
 }
 
 impl Job {
-    /// Calls the plugin, and arranges that the completion of each device is reported.
+    /// Calls the plugin, and registers callbacks that report the completion of each device.
     fn launch(self, reporter: &Reporter, give: &Sender<Results>) {
         let (launched, events) = self.execute();
-        // If the caller has stopped waiting, the client is abandoned and the results are leaked.
+        // Sending fails if the caller has stopped waiting: then the client is abandoned and the results are leaked.
         let launched = launched.map(|results| _ = give.send(results));
         let is_launched = launched.is_ok();
         reporter.launched(launched);
@@ -195,7 +196,7 @@ impl Job {
         // SAFETY: there is one list for each device of the program (`launch` checks this), with `num_args` entries; result lists have one
         // entry for each of the program's results; all of them outlive the call. This job is the only owner of donated arguments.
         let launched = unsafe { client.api().call(&mut call) };
-        // Wrapped before the outcome is checked, so that nothing leaks on an error.
+        // Events are wrapped in handles before the outcome is checked, so that they do not leak on an error.
         let events = events
             .into_iter()
             .map(|ptr| (!ptr.is_null()).then(|| RawEvent { ptr, client: client.clone() }))
@@ -219,7 +220,7 @@ impl Job {
     }
 }
 
-/// Arranges that the completion of a device is reported. A device without an event is done.
+/// Registers a callback that reports the completion of a device. If the device has no event, it is already done.
 fn watch(reporter: &Reporter, device: usize, event: Option<RawEvent>) {
     let Some(event) = event else {
         reporter.finished(device, Ok(()), ());
@@ -234,7 +235,7 @@ fn watch(reporter: &Reporter, device: usize, event: Option<RawEvent>) {
         user_arg: waiter.cast(),
         ..abi::EventOnReady::empty()
     };
-    // SAFETY: the event is alive, and is destroyed only after the callback; the callback gets the waiter, which it frees once.
+    // SAFETY: the event is alive, and is destroyed only after the callback. The callback gets the boxed waiter, and frees it once.
     if let Err(error) = unsafe { client.api().call(&mut arguments) } {
         // SAFETY: a callback that was not registered is not called, so the waiter is still ours.
         let Waiter { device, event, reporter } = *unsafe { Box::from_raw(waiter) };
@@ -242,7 +243,7 @@ fn watch(reporter: &Reporter, device: usize, event: Option<RawEvent>) {
     }
 }
 
-/// The argument of an event's callback.
+/// The argument of the callback of a device's event.
 struct Waiter {
     device: usize,
     event: RawEvent,

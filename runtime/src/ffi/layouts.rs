@@ -1,7 +1,7 @@
 //! Memory layouts: the parameters' layouts that executables expect, the layouts of buffers, and a client's default layouts.
 //!
-//! They come from the Layouts extension of the C API. `PJRT_Buffer_GetMemoryLayout` of the table itself is older; it is used if a plugin
-//! has no extension. If a plugin has neither, the layout is unknown: `None`.
+//! Layouts are read through the Layouts extension of the C API. If a plugin lacks the extension, the older function
+//! `PJRT_Buffer_GetMemoryLayout` is used for buffers. If a plugin has neither, the layout is unknown (`None`).
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use super::xla_abi::ExtensionBase;
 use crate::device_layout::DeviceLayout;
 use crate::error::{PjrtCode, Result, RuntimeError};
 
-/// `PJRT_Extension_Type_Layouts`.
+/// The number of the Layouts extension: `PJRT_Extension_Type_Layouts`.
 const LAYOUTS: std::ffi::c_int = 4;
 
 impl Api {
-    /// The function at `offset` of the Layouts extension.
+    /// Returns the function at this offset in bytes of the Layouts extension; `None` if the plugin does not have it.
     fn layouts_function(&self, offset: usize) -> Option<NonNull<std::ffi::c_void>> {
         let mut next = self.extensions().cast::<ExtensionBase>();
         while let Some(extension) = NonNull::new(next) {
@@ -31,7 +31,7 @@ impl Api {
                 if offset + size_of::<usize>() > base.struct_size {
                     return None;
                 }
-                // SAFETY: the extension is as long as it says, and the pointer lies within it, aligned.
+                // SAFETY: the extension has the length that its size field states, and the pointer is within it and aligned.
                 let function = unsafe { extension.byte_add(offset).cast::<*mut std::ffi::c_void>().read() };
                 return NonNull::new(function);
             }
@@ -103,7 +103,7 @@ impl Api {
 }
 
 impl RawExecutable {
-    /// The layouts that the program expects of its parameters.
+    /// The layouts that the program expects its parameters to have; `None` if the plugin does not report them.
     pub(crate) fn parameter_layouts(&self) -> Result<Option<Vec<DeviceLayout>>> {
         let mut arguments = ParameterLayouts { executable: self.ptr, ..ParameterLayouts::empty() };
         // SAFETY: the executable is alive, and the layouts belong to it.
@@ -117,7 +117,7 @@ impl RawExecutable {
 }
 
 impl RawBuffer {
-    /// The buffer's memory layout.
+    /// The buffer's memory layout; `None` if the plugin does not report it.
     pub(crate) fn layout(&self) -> Result<Option<DeviceLayout>> {
         let api = self.client.api();
         let mut arguments = BufferLayout { buffer: self.ptr, ..BufferLayout::empty() };
@@ -163,7 +163,7 @@ impl RawBuffer {
 }
 
 impl RawClient {
-    /// The default layout of arrays of this type.
+    /// The default layout of arrays of this element type and shape; `None` if the plugin does not report it.
     pub(crate) fn default_layout(
         self: &Arc<Self>,
         dtype: DType,
@@ -193,7 +193,7 @@ impl RawClient {
 ///
 /// `OFFSET` must be the offset, in the extension's structure, of the function that takes this argument structure.
 unsafe trait LayoutsCall: Structure {
-    /// Offset of the function pointer in the extension, in bytes.
+    /// The offset in bytes of the function pointer in the extension's structure.
     const OFFSET: usize;
     /// The function's name in the C header.
     const NAME: &'static str;

@@ -1,16 +1,16 @@
 //! The only module of this crate with `unsafe`: the PJRT C API, the dynamic loader and the process's environment.
 //!
-//! - `abi`: layouts of the C structures and numbers of the functions, only for the functions that shardc calls.
+//! - `abi`: layouts of the C structures, and indices of the functions in the function table, only for the functions that shardc calls.
 //! - `api`: a loaded plugin: checked calls, and errors.
-//! - `element_types`: element types and their numbers.
+//! - `element_types`: element types and their enum values in the C API.
 //! - `handles`: owning, `Send + Sync` wrappers of a client and its objects, with safe methods.
-//! - `executables`: the same for executables.
+//! - `executables`: owning wrappers of executables and programs, with safe methods.
 //! - `xla_abi`, `incoming`, `calls`: functions of this process that compiled programs call.
 //! - `key_values`: the key-value store of a job of several processes, as callbacks for a plugin.
 //! - `layouts`: memory layouts of parameters and buffers.
 //! - `launch`: starting a program on all its devices, and waiting for it.
 //! - `transfer`: copying host bytes to a device, and keeping them alive until the copy is done.
-//! - `process`: two operations on this process that are unsafe in Rust.
+//! - `process`: changes of environment variables, which are unsafe while other threads run.
 //!
 //! No code outside this directory sees a raw pointer.
 

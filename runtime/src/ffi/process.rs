@@ -1,6 +1,6 @@
-//! The environment of this process, which C code reads without a lock.
+//! Changes the environment variables of this process, which C code reads without a lock.
 
-/// Sets environment variables of this process that have no value; returns whether it could.
+/// Sets environment variables of this process that have no value; returns whether they were set.
 ///
 /// C code reads the environment without Rust's lock, so a write is sound only while no other thread runs. This is checked; if other threads
 /// run, or the number of threads is unknown, nothing is changed.
@@ -17,8 +17,8 @@ pub(crate) fn set_environment_defaults(defaults: &[(&str, &str)]) -> bool {
     true
 }
 
-/// Adds an option to a variable that holds a space-separated list, unless the list has it already; returns whether the list has it now. As
-/// with [`set_environment_defaults`], nothing is changed while other threads run.
+/// Adds an option with a value to an environment variable that holds a space-separated list, unless the list already has the option.
+/// Returns whether the list has the option afterwards. If other threads run, nothing is changed, as in [`set_environment_defaults`].
 pub(crate) fn add_option_to_environment(variable: &str, option: &str, value: &str) -> bool {
     let list = std::env::var_os(variable).unwrap_or_default();
     if list.to_string_lossy().contains(option) {
@@ -37,7 +37,7 @@ pub(crate) fn add_option_to_environment(variable: &str, option: &str, value: &st
     true
 }
 
-/// Whether the kernel reports a single thread for this process.
+/// Returns whether the kernel reports a single thread for this process.
 fn single_threaded() -> bool {
     std::fs::read_dir("/proc/self/task").is_ok_and(|tasks| tasks.count() == 1)
 }

@@ -12,7 +12,7 @@ use super::handles::{RawBuffer, RawClient, RawDevice, RawEvent, non_null};
 use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
 
-/// The argument of the callback of a transfer, which is called when the plugin no longer needs the bytes.
+/// The argument of a transfer's callback. It keeps the bytes alive until the plugin no longer needs them and calls the callback.
 struct Kept {
     event: RawEvent,
     array: Arc<HostArray>,
@@ -33,7 +33,8 @@ impl RawClient {
         Ok(buffer)
     }
 
-    /// Starts copying an array to a device, and keeps it alive until the copy is done. Later errors are reported by the buffer.
+    /// Starts copying an array to a device, and keeps the array alive until the copy is done. Errors after this returns are reported by
+    /// uses of the buffer.
     ///
     /// # Errors
     ///
@@ -144,7 +145,7 @@ unsafe extern "C" fn on_done(error: *mut abi::Error, kept: *mut c_void) {
     // SAFETY: the caller upholds the conditions in `# Safety`.
     let Kept { event, array, release } = *unsafe { Box::from_raw(kept.cast::<Kept>()) };
     if let Some(error) = NonNull::new(error) {
-        // The buffer reports the error, too.
+        // The error is dropped, because the buffer reports it, too.
         // SAFETY: the plugin passes ownership of the error to its callback.
         let _ = unsafe { event.client.api().take_error(abi::ClientBufferFromHostBuffer::NAME, error) };
     }

@@ -1,12 +1,12 @@
 //! Layouts of XLA's FFI C API, version 0.3 (`xla/ffi/api/c_api.h` of OpenXLA), through which compiled programs call functions of this
-//! process. Also the extension of the PJRT C API that registers these functions with a plugin (`xla/pjrt/c/pjrt_c_api_ffi_extension.h`).
-//! Layouts are facts of their ABI.
+//! process. This module also has the layout of the PJRT extension by which these functions are registered with a plugin
+//! (`xla/pjrt/c/pjrt_c_api_ffi_extension.h`).
 //!
 //! As in the PJRT C API, structures begin with their size, and new versions add fields at the end.
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// The head of each extension of either API.
+/// The fields at the start of each extension of the PJRT C API and of the FFI API.
 #[repr(C)]
 pub(super) struct ExtensionBase {
     pub(super) struct_size: usize,
@@ -14,12 +14,12 @@ pub(super) struct ExtensionBase {
     pub(super) next: *mut ExtensionBase,
 }
 
-/// `PJRT_Extension_Type_FFI`.
+/// The C constant `PJRT_Extension_Type_FFI`.
 pub(super) const PJRT_EXTENSION_FFI: c_int = 5;
-/// `XLA_FFI_Extension_Metadata`.
+/// The C constant `XLA_FFI_Extension_Metadata`.
 pub(super) const XLA_EXTENSION_METADATA: c_int = 1;
 
-/// `PJRT_FFI_Extension`; its functions return an error of the PJRT C API.
+/// The C structure `PJRT_FFI_Extension`; its functions return an error of the PJRT C API.
 #[repr(C)]
 pub(super) struct FfiExtension {
     pub(super) base: ExtensionBase,
@@ -28,7 +28,7 @@ pub(super) struct FfiExtension {
     pub(super) register_handler: Option<unsafe extern "C" fn(*mut RegisterHandler) -> *mut super::abi::Error>,
 }
 
-/// `PJRT_FFI_Type_Info`: callbacks for values of a type; null for none.
+/// The C structure `PJRT_FFI_Type_Info`: callbacks by which XLA handles values of a registered type; null for no callback.
 #[repr(C)]
 pub(super) struct TypeInfo {
     pub(super) deleter: *const c_void,
@@ -36,7 +36,7 @@ pub(super) struct TypeInfo {
     pub(super) deserialize: *const c_void,
 }
 
-/// `PJRT_FFI_Type_Register_Args`; older plugins do not have the last field.
+/// The C structure `PJRT_FFI_Type_Register_Args`; older plugins do not have the last field.
 #[repr(C)]
 pub(super) struct TypeRegister {
     pub(super) struct_size: usize,
@@ -47,7 +47,7 @@ pub(super) struct TypeRegister {
     pub(super) type_info: *const TypeInfo,
 }
 
-/// `PJRT_FFI_UserData_Add_Args`; newer plugins do not have the last field.
+/// The C structure `PJRT_FFI_UserData_Add_Args`; newer plugins do not have the last field.
 #[repr(C)]
 pub(super) struct UserDataAdd {
     pub(super) struct_size: usize,
@@ -58,7 +58,7 @@ pub(super) struct UserDataAdd {
     pub(super) deleter: *const c_void,
 }
 
-/// `PJRT_FFI_Register_Handler_Args`, which has no pointer to extensions.
+/// The C structure `PJRT_FFI_Register_Handler_Args`, which has no pointer to extensions.
 #[repr(C)]
 pub(super) struct RegisterHandler {
     pub(super) struct_size: usize,
@@ -70,22 +70,22 @@ pub(super) struct RegisterHandler {
     pub(super) traits: c_int,
 }
 
-/// The type of a handler, a function that a program calls: returns null, or an error that the caller owns.
+/// The type of a handler: a function that a program calls. It returns null, or an error that the caller owns.
 pub(super) type Handler = unsafe extern "C" fn(*mut CallFrame) -> *mut XlaError;
 
-/// `XLA_FFI_Error`.
+/// The C structure `XLA_FFI_Error`.
 #[repr(C)]
 pub(super) struct XlaError {
     _private: [u8; 0],
 }
 
-/// `XLA_FFI_Future`.
+/// The C structure `XLA_FFI_Future`.
 #[repr(C)]
 pub(super) struct Future {
     _private: [u8; 0],
 }
 
-/// `XLA_FFI_Api_Version`.
+/// The C structure `XLA_FFI_Api_Version`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct ApiVersion {
@@ -95,12 +95,12 @@ pub(super) struct ApiVersion {
     pub(super) minor: c_int,
 }
 
-/// A function of XLA's table that takes one structure.
+/// The type of the functions in XLA's table: each takes one argument structure, and returns null or an error.
 pub(super) type Function = unsafe extern "C" fn(*mut c_void) -> *mut XlaError;
-/// One of the two functions of the table without a result: `XLA_FFI_Error_GetMessage` and `XLA_FFI_Error_Destroy`.
+/// The type of the two functions in the table that return nothing: `XLA_FFI_Error_GetMessage` and `XLA_FFI_Error_Destroy`.
 pub(super) type VoidFunction = unsafe extern "C" fn(*mut c_void);
 
-/// `XLA_FFI_Api`.
+/// The C structure `XLA_FFI_Api`.
 #[repr(C)]
 pub(super) struct XlaApi {
     pub(super) struct_size: usize,
@@ -127,7 +127,7 @@ pub(super) struct XlaApi {
     pub(super) device_ordinal_get: Option<Function>,
 }
 
-/// `XLA_FFI_Args` and `XLA_FFI_Rets`, which have the same layout.
+/// The C structures `XLA_FFI_Args` and `XLA_FFI_Rets`, which have the same layout.
 #[repr(C)]
 pub(super) struct Buffers {
     pub(super) struct_size: usize,
@@ -137,10 +137,10 @@ pub(super) struct Buffers {
     pub(super) buffers: *const *const XlaBuffer,
 }
 
-/// `XLA_FFI_ArgType_BUFFER` and `XLA_FFI_RetType_BUFFER`.
+/// The C constants `XLA_FFI_ArgType_BUFFER` and `XLA_FFI_RetType_BUFFER`.
 pub(super) const KIND_BUFFER: c_int = 1;
 
-/// `XLA_FFI_Buffer`.
+/// The C structure `XLA_FFI_Buffer`.
 #[repr(C)]
 pub(super) struct XlaBuffer {
     pub(super) struct_size: usize,
@@ -151,14 +151,14 @@ pub(super) struct XlaBuffer {
     pub(super) dims: *const i64,
 }
 
-/// `XLA_FFI_ByteSpan`.
+/// The C structure `XLA_FFI_ByteSpan`.
 #[repr(C)]
 pub(super) struct ByteSpan {
     pub(super) start: *const u8,
     pub(super) size: usize,
 }
 
-/// `XLA_FFI_Attrs`.
+/// The C structure `XLA_FFI_Attrs`.
 #[repr(C)]
 pub(super) struct Attributes {
     pub(super) struct_size: usize,
@@ -169,13 +169,13 @@ pub(super) struct Attributes {
     pub(super) values: *const *const c_void,
 }
 
-/// `XLA_FFI_AttrType_STRING`: the value is a [`ByteSpan`].
+/// The C constant `XLA_FFI_AttrType_STRING`: the value is a [`ByteSpan`].
 pub(super) const KIND_STRING: c_int = 4;
 
-/// `XLA_FFI_ExecutionStage_EXECUTE`.
+/// The C constant `XLA_FFI_ExecutionStage_EXECUTE`.
 pub(super) const STAGE_EXECUTE: c_int = 3;
 
-/// `XLA_FFI_CallFrame`.
+/// The C structure `XLA_FFI_CallFrame`.
 #[repr(C)]
 pub(super) struct CallFrame {
     pub(super) struct_size: usize,
@@ -189,7 +189,7 @@ pub(super) struct CallFrame {
     pub(super) future: *mut Future,
 }
 
-/// `XLA_FFI_Metadata`; older versions do not have the last field.
+/// The C structure `XLA_FFI_Metadata`; older versions do not have the last field.
 #[repr(C)]
 pub(super) struct Metadata {
     pub(super) struct_size: usize,
@@ -197,14 +197,14 @@ pub(super) struct Metadata {
     pub(super) traits: u32,
 }
 
-/// `XLA_FFI_Metadata_Extension`.
+/// The C structure `XLA_FFI_Metadata_Extension`.
 #[repr(C)]
 pub(super) struct MetadataExtension {
     pub(super) base: ExtensionBase,
     pub(super) metadata: *mut Metadata,
 }
 
-/// `XLA_FFI_Error_Create_Args`.
+/// The C structure `XLA_FFI_Error_Create_Args`.
 #[repr(C)]
 pub(super) struct ErrorCreate {
     pub(super) struct_size: usize,
@@ -213,11 +213,11 @@ pub(super) struct ErrorCreate {
     pub(super) code: c_int,
 }
 
-/// `XLA_FFI_Error_Code_INTERNAL` and `_UNAVAILABLE`.
+/// The C constants `XLA_FFI_Error_Code_INTERNAL` and `_UNAVAILABLE`.
 pub(super) const CODE_INTERNAL: c_int = 13;
 pub(super) const CODE_UNAVAILABLE: c_int = 14;
 
-/// `XLA_FFI_Error_Destroy_Args`.
+/// The C structure `XLA_FFI_Error_Destroy_Args`.
 #[repr(C)]
 pub(super) struct ErrorDestroy {
     pub(super) struct_size: usize,
@@ -225,7 +225,7 @@ pub(super) struct ErrorDestroy {
     pub(super) error: *mut XlaError,
 }
 
-/// `XLA_FFI_ExecutionContext_Get_Args`.
+/// The C structure `XLA_FFI_ExecutionContext_Get_Args`.
 #[repr(C)]
 pub(super) struct ContextGet {
     pub(super) struct_size: usize,
@@ -235,7 +235,7 @@ pub(super) struct ContextGet {
     pub(super) data: *mut c_void,
 }
 
-/// `XLA_FFI_Future_Create_Args` and `XLA_FFI_Future_SetAvailable_Args`.
+/// The C structures `XLA_FFI_Future_Create_Args` and `XLA_FFI_Future_SetAvailable_Args`.
 #[repr(C)]
 pub(super) struct FutureCall {
     pub(super) struct_size: usize,
@@ -243,7 +243,7 @@ pub(super) struct FutureCall {
     pub(super) future: *mut Future,
 }
 
-/// `XLA_FFI_Future_SetError_Args`.
+/// The C structure `XLA_FFI_Future_SetError_Args`.
 #[repr(C)]
 pub(super) struct FutureSetError {
     pub(super) struct_size: usize,
@@ -256,7 +256,7 @@ pub(super) struct FutureSetError {
 mod tests {
     use super::*;
 
-    /// The sizes and offsets that the C compiler gives the same structures on a 64-bit machine.
+    /// Compares sizes and offsets with those that a C compiler computes for the same structures on a 64-bit machine.
     #[test]
     fn layouts_are_those_of_the_c_headers() {
         assert_eq!(size_of::<ExtensionBase>(), 24);

@@ -1,8 +1,8 @@
 //! The collectives of an optimized HLO program, with the bytes that one device sends.
 //!
-//! The cost model is a ring of `k` devices, for one execution of the program on one device: an all-gather sends `(k-1)/k` of its result, a
-//! reduce-scatter `(k-1)/k` of its operand, an all-reduce `2(k-1)/k`, an all-to-all `(k-1)/k`, a collective-permute its whole operand. A
-//! collective in a loop counts once per iteration if the trip count is known, and once otherwise.
+//! The bytes are those that one device sends in one execution of the program, with ring algorithms over the `k` devices of a group. An
+//! all-gather sends `(k-1)/k` of its result, a reduce-scatter `(k-1)/k` of its operand, an all-reduce `2(k-1)/k`, an all-to-all `(k-1)/k`,
+//! a collective-permute its whole operand. A collective in a loop counts once per iteration if the trip count is known, and once otherwise.
 
 mod proto;
 mod scattered;
@@ -18,7 +18,7 @@ use proto::{Computation, Instruction, Module, ModuleWithConfig, ReplicaGroup, Sh
 use scattered::is_scattered;
 use trips::Program;
 
-/// Executions of one kind of collective, and the bytes sent.
+/// Statistics of one kind of collective: how often it executes, and the bytes sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectiveStat {
     /// The number of times that collectives of this kind execute in one execution of the program.
@@ -27,7 +27,7 @@ pub struct CollectiveStat {
     pub bytes_sent: u64,
 }
 
-/// Statistics by kind, under HLO's names: `all-gather`, `all-reduce`, `reduce-scatter`, `all-to-all`,
+/// Statistics of collectives by kind. The keys are the names of HLO operations: `all-gather`, `all-reduce`, `reduce-scatter`, `all-to-all`,
 /// `ragged-all-to-all`, `collective-permute`, `collective-broadcast`.
 pub type Collectives = BTreeMap<String, CollectiveStat>;
 
@@ -41,14 +41,14 @@ const KINDS: &[&str] = &[
     "collective-broadcast",
 ];
 
-/// Parses a program from `PJRT_Executable_OptimizedProgram`: the serialized proto of an HLO module.
+/// Returns the collectives of a program from `PJRT_Executable_OptimizedProgram`. `program` is a serialized `HloModuleProto`.
 ///
 /// `format` is the plugin's name of the format, `hlo` or `hlo_with_config`. `devices` is the number of devices of the program, which is the
 /// group size of collectives without groups.
 ///
 /// # Errors
 ///
-/// The format is different, or the bytes are not such a proto.
+/// The format is different, or `program` is not a valid proto.
 pub fn collectives(format: &str, program: &[u8], devices: usize) -> Result<Collectives> {
     let protocol = |what: String| RuntimeError::Protocol { call: "PJRT_Executable_OptimizedProgram", what };
     let bad = |error: prost::DecodeError| protocol(format!("an HLO module that cannot be read: {error}"));
@@ -77,34 +77,36 @@ fn count(module: &Module, devices: usize) -> Collectives {
                 None => (instruction.opcode.as_str(), false),
             };
             let Some(&kind) = KINDS.iter().find(|&&kind| kind == opcode) else { continue };
-            // The TPU compiler writes a reduce-scatter as a fusion with this name that contains an all-reduce, or as an all-reduce and a
-            // slice.
+            // The TPU compiler writes a reduce-scatter as a fusion whose name says so and which contains an all-reduce, or as an all-reduce
+            // and a slice.
             let is_scattered = kind == "all-reduce"
                 && (computation.name.contains("all-reduce-scatter")
                     || is_scattered(instruction, computation, group_size(instruction, devices), &callee));
             let (kind, sent) = sent_bytes(kind, started, instruction, is_scattered, devices);
             let stat = out.entry(kind.to_owned()).or_default();
             stat.count = stat.count.saturating_add(times);
-            // The product is computed in floats, because sizes and trip counts may be implausible; the cast saturates.
+            // The product is computed in floating point, because sizes and trip counts of a damaged module may overflow an integer; the
+            // cast saturates.
             stat.bytes_sent = stat.bytes_sent.saturating_add((sent * times as f64) as u64);
         }
     }
     out
 }
 
-/// Whether this instruction starts the asynchronous collectives of its computation that form chains ([`is_in_chain`]).
+/// Returns whether this instruction starts asynchronous collectives. Copies of a collective ([`is_in_chain`]) are counted only in the
+/// computation that has such an instruction.
 fn starts_chain(instruction: &Instruction) -> bool {
     instruction.opcode == "custom-call" && instruction.custom_call_target == "AsyncCollectiveStart"
 }
 
-/// Whether the instruction is a step of a collective that is overlapped with compute. The TPU compiler repeats the collective in the
-/// computation that starts it, in each computation that overlaps with it, and in the computation that awaits it; all have the same
-/// `chain_id`.
+/// Returns whether the instruction is one of several copies of a collective that is overlapped with compute. The TPU compiler writes a copy
+/// in the computation that starts the collective, in each computation that overlaps with it, and in the computation that awaits it. All
+/// copies have the same `chain_id`.
 fn is_in_chain(instruction: &Instruction) -> bool {
     instruction.frontend_attributes.as_ref().is_some_and(|attributes| attributes.map.contains_key("chain_id"))
 }
 
-/// The kind under which a collective is reported, and the bytes that one execution of it sends.
+/// Returns the kind under which a collective is reported, and the bytes that one device sends in one execution of it.
 fn sent_bytes<'k>(
     kind: &'k str,
     started: bool,
@@ -114,7 +116,8 @@ fn sent_bytes<'k>(
 ) -> (&'k str, f64) {
     let k = group_size(instruction, devices).max(1) as f64;
     let mut shape = instruction.shape.as_ref();
-    // An asynchronous all-gather or permute yields (operand, result, ...); an all-reduce yields only its result.
+    // The shape of an asynchronous all-gather or permute is a tuple (operand, result, ...), so the second element is used. That of an
+    // asynchronous all-reduce is its result.
     if started && kind != "all-reduce" {
         shape = shape.and_then(|s| s.tuple_shapes.get(1)).or(shape);
     }
@@ -133,7 +136,7 @@ fn sent_bytes<'k>(
     (kind, sent)
 }
 
-/// The number of devices in a group of a collective.
+/// Returns the number of devices in a replica group of a collective; `devices` if it has no groups.
 fn group_size(instruction: &Instruction, devices: usize) -> usize {
     let first = |groups: &[ReplicaGroup]| groups.first().map(|g| g.replica_ids.len()).filter(|&n| n > 0);
     if let Some(n) = first(&instruction.replica_groups) {
@@ -164,7 +167,7 @@ fn group_size(instruction: &Instruction, devices: usize) -> usize {
     devices
 }
 
-/// How often each computation executes in one execution of the program; computations that never execute are absent.
+/// Returns, by ID of the computation, how often it executes in one execution of the program. Computations that never execute are absent.
 fn executions(module: &Module) -> HashMap<i64, u64> {
     let program = Program::of(&module.computations);
     let mut times: HashMap<i64, u64> = HashMap::new();
@@ -173,7 +176,7 @@ fn executions(module: &Module) -> HashMap<i64, u64> {
     for computation in module.computations.iter().rev() {
         let Some(&runs) = times.get(&computation.id) else { continue };
         for instruction in &computation.instructions {
-            // The three parts of an asynchronous call refer to the same computation; only the first part counts.
+            // The start, update and done instructions of an asynchronous call refer to the same computation; only the start is counted.
             if matches!(instruction.opcode.as_str(), "async-update" | "async-done") {
                 continue;
             }
@@ -181,7 +184,7 @@ fn executions(module: &Module) -> HashMap<i64, u64> {
                 if !program.has(*callee) {
                     continue;
                 }
-                // The first callee of a loop is its body, the second its condition.
+                // The first called computation of a `while` loop is its body, the second its condition.
                 let is_body = instruction.opcode == "while" && position == 0;
                 let trips =
                     if is_body { trips::of(instruction, computation, &program).unwrap_or(1) } else { 1 };

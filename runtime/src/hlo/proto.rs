@@ -66,14 +66,14 @@ pub(super) struct Instruction {
     pub(super) mesh_axes_replica_group_list: Option<MeshAxesReplicaGroupList>,
 }
 
-/// Attributes that compilers add to instructions, by name.
+/// The attributes that front ends and compilers add to an instruction, by name.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct FrontendAttributes {
     #[prost(map = "string, string", tag = "1")]
     pub(super) map: HashMap<String, String>,
 }
 
-/// The values of a constant, for the types of loop counters.
+/// The elements of a constant; only the integer types that loop counters have.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Literal {
     #[prost(int32, repeated, tag = "4")]
@@ -105,7 +105,7 @@ impl Shape {
     }
 }
 
-/// Bits of an element, by `xla.PrimitiveType`; 0 for tuples, tokens and opaque types.
+/// The number of bits of an element with this `xla.PrimitiveType`; 0 for tuples, tokens and opaque types.
 fn element_bits(primitive_type: i32) -> f64 {
     f64::from(match primitive_type {
         30 | 31 => 1,

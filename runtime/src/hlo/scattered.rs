@@ -1,12 +1,12 @@
 //! Detection of reduce-scatters written as an all-reduce and a slice.
 //!
 //! For some slices (v5e:4x4) the TPU compiler writes a reduce-scatter as an all-reduce and a dynamic-slice at an offset computed from the
-//! device's ID. It is counted as a reduce-scatter.
+//! device's ID. Such an all-reduce is counted as a reduce-scatter.
 
 use super::proto::{Computation, Instruction, Shape};
 
-/// Whether every user of the all-reduce `instruction` of a computation takes one of `group` equal slices of it. `callee` returns the
-/// computation with an ID.
+/// Returns whether every user of the all-reduce `instruction` takes one of `group` equal slices of its result. `callee` looks up a
+/// computation by its ID.
 pub(super) fn is_scattered<'m>(
     instruction: &Instruction,
     computation: &'m Computation,
@@ -16,7 +16,7 @@ pub(super) fn is_scattered<'m>(
     group > 1 && takes_parts(instruction, computation, group, callee, 0)
 }
 
-/// Maximum number of instructions between a value and the slice of it.
+/// The maximum number of instructions between the all-reduce and the dynamic-slice of its result.
 const MAX_STEPS: usize = 4;
 
 fn takes_parts<'m>(

@@ -1,24 +1,24 @@
 //! Trip counts of loops.
 //!
-//! XLA writes known trip counts to a loop's backend config, but in compiled TPU programs they are missing. For these the loop counter is
-//! evaluated: it starts at a constant, and is computed for each iteration until the condition is false.
+//! XLA writes known trip counts to a loop's backend config, but in compiled TPU programs they are missing. If they are missing, the loop is
+//! evaluated: the loop counter starts at a constant, and its next value is computed for each iteration until the condition is false.
 
 use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::proto::{Computation, Instruction};
 
-/// Maximum number of iterations to evaluate.
+/// The maximum number of iterations to evaluate; a longer loop has an unknown trip count.
 const MOST: u64 = 1 << 16;
 /// Maximum number of instructions to evaluate per iteration.
 const MOST_STEPS: u32 = 1 << 10;
 
-/// The trip count of the loop `at` in the enclosing computation `around`, if it can be determined.
+/// Returns the trip count of the loop `at`, which is in the computation `around`; `None` if it cannot be determined.
 pub(super) fn of(at: &Instruction, around: &Computation, program: &Program<'_>) -> Option<u64> {
     written(at).or_else(|| followed(at, around, program))
 }
 
-/// The trip count from XLA's backend config.
+/// Returns the trip count that XLA wrote to the backend config of the loop; `None` if there is none.
 fn written(at: &Instruction) -> Option<u64> {
     let config: serde_json::Value = serde_json::from_slice(&at.backend_config).ok()?;
     let n = config.get("known_trip_count")?.get("n")?;
@@ -26,7 +26,7 @@ fn written(at: &Instruction) -> Option<u64> {
 }
 
 fn followed(at: &Instruction, around: &Computation, program: &Program<'_>) -> Option<u64> {
-    // The first callee of a loop is its body, the second its condition.
+    // The first called computation of a `while` loop is its body, the second its condition.
     let [body, condition] = at.called_computation_ids.as_slice() else { return None };
     let steps = Cell::new(0);
     let scalars =
@@ -68,18 +68,18 @@ impl<'a> Program<'a> {
         Program { computations: computations.iter().map(indexed).collect() }
     }
 
-    /// Whether the computation exists.
+    /// Returns whether the module has a computation with this ID.
     pub(super) fn has(&self, computation: i64) -> bool {
         self.computations.contains_key(&computation)
     }
 }
 
-/// The known values of a computation's parameters.
+/// The values of a computation's parameters, as far as they are known.
 enum Given<'a> {
     Nothing,
-    /// The known elements of the only parameter, which is a tuple.
+    /// The known elements, by index, of the only parameter, which is a tuple.
     Tuple(&'a HashMap<i64, i64>),
-    /// Scalar values; `None` if unknown.
+    /// The value of each parameter, which is an integer scalar; `None` if it is unknown.
     Numbers(&'a [Option<i64>]),
 }
 
@@ -87,12 +87,13 @@ enum Given<'a> {
 struct Scalars<'a> {
     at: &'a Indexed<'a>,
     program: &'a Program<'a>,
-    /// The number of instructions evaluated in this iteration. It is bounded because instructions of a damaged module may form a cycle.
+    /// The number of instructions that were evaluated in this iteration of the loop. It is bounded because instructions of a damaged module
+    /// may form a cycle.
     steps: &'a Cell<u32>,
 }
 
 impl Scalars<'_> {
-    /// The elements of the tuple parameter that are used.
+    /// Returns the indices of the elements of the tuple parameter that the computation reads.
     fn elements_read(&self) -> Vec<i64> {
         let reads = self.at.instructions.values().filter(|at| at.opcode == "get-tuple-element");
         reads.map(|at| at.tuple_index).collect()
@@ -135,7 +136,7 @@ impl Scalars<'_> {
         }
     }
 
-    /// Evaluates an element of a tuple.
+    /// Evaluates the element `index` of the tuple that the instruction `id` produces.
     fn element(&self, id: i64, index: i64, given: &Given<'_>) -> Option<i64> {
         let at = self.instruction(id)?;
         match at.opcode.as_str() {
@@ -150,7 +151,7 @@ impl Scalars<'_> {
         }
     }
 
-    /// Evaluates a fusion with its operands.
+    /// Evaluates the operands of a fusion, and then `what` in the fused computation.
     fn inside(
         &self,
         at: &Instruction,
@@ -163,7 +164,7 @@ impl Scalars<'_> {
     }
 }
 
-/// Whether the value of the instruction equals its operand.
+/// Returns whether the value of the instruction is that of its first operand.
 fn hands_on(at: &Instruction) -> bool {
     matches!(
         at.opcode.as_str(),
@@ -171,7 +172,7 @@ fn hands_on(at: &Instruction) -> bool {
     )
 }
 
-/// The value of a scalar integer constant.
+/// Returns the value of a constant that is an integer scalar; `None` for other constants.
 fn number(at: &Instruction) -> Option<i64> {
     let literal = at.literal.as_ref()?;
     match (literal.s32s.as_slice(), literal.s64s.as_slice(), literal.u32s.as_slice(), literal.u64s.as_slice())
@@ -214,8 +215,8 @@ mod tests {
         Computation { id, root_id, instructions, ..Computation::default() }
     }
 
-    /// A loop whose counter starts at `first`, increases by `step`, and continues while its comparison `direction` with `last` holds. The
-    /// counter is the second element, and the step is in a fusion.
+    /// Returns the trip count of a loop whose counter starts at `first`, increases by `step`, and which continues while the comparison
+    /// `direction` of the counter with `last` holds. The counter is the second element of the loop state, and is increased in a fusion.
     fn trips(first: i32, step: i32, direction: &str, last: i32) -> Option<u64> {
         let parameter = |n: i64, id: i64| Instruction { parameter_number: n, ..op(id, "parameter", &[]) };
         let compare =

@@ -35,8 +35,8 @@ impl HostArray {
         HostArray::new(first.dtype, &first.shape, data)
     }
 
-    /// An array of identity elements of the reduction. `None` for idempotent reductions, which need none: combining an element with itself
-    /// does not change it.
+    /// Returns an array of identity elements of the reduction, such as zeros for a sum. `None` for idempotent reductions such as the
+    /// maximum, which need none: combining an element with itself does not change it.
     pub(crate) fn neutral(dtype: DType, shape: &[usize], by: ReductionKind) -> Option<Result<HostArray>> {
         match by {
             ReductionKind::Add | ReductionKind::Xor => Some(HostArray::zeros(dtype, shape)),
@@ -76,7 +76,7 @@ fn float(a: f64, b: f64, by: ReductionKind) -> f64 {
         ReductionKind::Max | ReductionKind::Min if a.is_nan() || b.is_nan() => f64::NAN,
         ReductionKind::Max => a.max(b),
         ReductionKind::Min => a.min(b),
-        // There are no other reductions of floats.
+        // And, or and xor are not defined for floats, so this is always an addition.
         ReductionKind::Add | ReductionKind::And | ReductionKind::Or | ReductionKind::Xor => a + b,
     }
 }
@@ -94,7 +94,7 @@ fn integers(dtype: DType, arrays: &[&HostArray], by: ReductionKind) -> Vec<u8> {
         for other in &arrays[1..] {
             sum = integer(dtype, sum, element(other), by);
         }
-        // Unused high bits are zero.
+        // The unused high bits of an element smaller than a byte must be zero.
         let kept = if dtype.bits() < 8 { sum & ((1 << dtype.bits()) - 1) } else { sum };
         data.extend_from_slice(&kept.to_le_bytes()[..width]);
     }

@@ -6,32 +6,33 @@ use super::number;
 
 /// The difference between an array and a reference of the same type and shape.
 ///
-/// Integers and booleans are equal or not. A float's error is relative to the largest finite magnitude of the whole reference, so that an
-/// element that is almost zero by cancellation does not make a correct result fail. NaN equals NaN, and an infinity equals itself. The two
-/// parts of a complex element count as one float each.
+/// Integers and booleans are compared for equality. The error of a float is relative to the largest finite magnitude of the whole
+/// reference, so that an element that is almost zero by cancellation does not make a correct result fail. NaN equals NaN, and an infinity
+/// equals itself. The two parts of a complex element count as one float each.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Difference {
     /// The maximum of `|reference - got|` over elements that are finite in both.
     pub max_abs: f64,
-    /// `max_abs` divided by the largest finite `|reference|`; `max_abs` itself if that is zero.
+    /// `max_abs` divided by the largest finite `|reference|`; `max_abs` itself if that magnitude is zero.
     pub max_rel_to_scale: f64,
-    /// The number of integers and booleans that differ, and of floats where one is finite and the other is not, or both are different
-    /// non-finite values.
+    /// The number of mismatched elements: integers and booleans that are not equal, and floats of which exactly one is finite, or which are
+    /// different non-finite values.
     pub mismatches: usize,
-    /// The fraction of the reference's elements that are finite, 1 for an empty array. A comparison of NaN with NaN shows little.
+    /// The fraction of the reference's elements that are finite; 1 for an empty array. If it is low, the comparison is weak, because NaN
+    /// equals NaN.
     pub finite_share: f64,
     /// The number of compared elements; complex elements count twice.
     pub compared: usize,
 }
 
 impl Difference {
-    /// Whether there are no mismatches and the relative error of floats is at most `tolerance`.
+    /// Returns whether there are no mismatches and the relative error of floats is at most `tolerance`.
     #[must_use]
     pub fn within(&self, tolerance: f64) -> bool {
         self.mismatches == 0 && self.max_rel_to_scale <= tolerance
     }
 
-    /// Merges two differences: the maximum of both errors, the sums of the counts, and the weighted mean of the finite fractions.
+    /// Merges two differences: the maximum of each error, the sums of the counts, and the weighted mean of the finite fractions.
     #[must_use]
     pub fn worst(self, other: Difference) -> Difference {
         let compared = self.compared + other.compared;

@@ -5,13 +5,13 @@ use shardc_ir::DType;
 
 /// A Rust number type that an array can hold.
 pub trait HostElement: Copy + Default {
-    /// The element type.
+    /// The element type of arrays of this Rust type.
     const DTYPE: DType;
 
-    /// Appends its bytes, little-endian.
+    /// Appends the bytes of this number to `out`, little-endian.
     fn write(self, out: &mut Vec<u8>);
 
-    /// Reads an element from its bytes; zero if there are too few.
+    /// Reads a number from its little-endian bytes; zero if there are too few bytes.
     fn read(bytes: &[u8]) -> Self;
 }
 

@@ -22,7 +22,7 @@ pub struct HostArray {
     pub dtype: DType,
     /// The dimension sizes; empty for a scalar.
     pub shape: Vec<usize>,
-    /// The elements.
+    /// The bytes of the elements, in the format that [`HostArray`] describes.
     pub data: Vec<u8>,
 }
 
@@ -49,7 +49,7 @@ impl HostArray {
         HostArray::new(T::DTYPE, shape, data)
     }
 
-    /// The elements, row-major; `None` if their element type differs.
+    /// The elements as Rust numbers, in row-major order; `None` if the array has a different element type than `T`.
     #[must_use]
     pub fn to_vec<T: HostElement>(&self) -> Option<Vec<T>> {
         (self.dtype == T::DTYPE).then(|| self.data.chunks_exact(size_of::<T>()).map(T::read).collect())
@@ -93,8 +93,9 @@ impl HostArray {
         HostArray::new(dtype, shape, data)
     }
 
-    /// Seeded pseudorandom values for tests: floats (and parts of complex numbers) uniform in `[0.25, 0.75)`, integers in `[0, 4)` as far
-    /// as the type can represent them, booleans with probability 1/2. The same seed, type and shape give the same array on every machine.
+    /// Creates an array of seeded pseudorandom values for tests: floats (and parts of complex numbers) are uniform in `[0.25, 0.75)`,
+    /// integers are in `[0, 4)` as far as the type can represent them, and booleans are true with probability 1/2. The same seed, type and
+    /// shape give the same array on every machine.
     ///
     /// The range of floats keeps long products, logarithms and quotients well-behaved.
     ///
@@ -121,11 +122,11 @@ impl HostArray {
             .ok_or_else(|| RuntimeError::Argument(format!("an array of {dtype}{shape:?} is too large")))
     }
 
-    /// Checks that the data has the size of its type and shape.
+    /// Checks that `data` has the number of bytes that the element type and shape require.
     ///
     /// # Errors
     ///
-    /// It has a different size.
+    /// `data` has a different size.
     pub fn check(&self) -> Result<()> {
         let expected = HostArray::byte_size(self.dtype, &self.shape)?;
         if self.data.len() == expected {
@@ -139,7 +140,7 @@ impl HostArray {
         )))
     }
 
-    /// Element type and shape.
+    /// The element type and the shape of the array.
     #[must_use]
     pub fn ty(&self) -> ArrayType {
         ArrayType { dtype: self.dtype, shape: self.shape.clone() }
@@ -157,15 +158,15 @@ impl HostArray {
         self.shape.contains(&0)
     }
 
-    /// The elements as numbers, in row-major order: booleans as 0 and 1; complex elements as a real and an imaginary part; 64-bit integers
-    /// rounded if they need more than 53 bits.
+    /// The elements as floating-point numbers, in row-major order. Booleans become 0 and 1, a complex element becomes two numbers (its real
+    /// and imaginary part), and 64-bit integers that need more than 53 bits are rounded.
     #[must_use]
     pub fn to_f64_vec(&self) -> Vec<f64> {
         number::decode_all(self.dtype, &self.data)
     }
 
-    /// Copies the block with these `sizes` that begins at `offsets`. Its part beyond the array's bounds is filled with `pad`, rounded as in
-    /// [`HostArray::from_f64`].
+    /// Copies the block with these `sizes` that begins at `offsets`. The part of the block beyond the array's bounds is filled with `pad`,
+    /// rounded as in [`HostArray::from_f64`].
     ///
     /// # Errors
     ///
@@ -246,7 +247,7 @@ impl HostArray {
     }
 }
 
-/// Sizes of the part of a block within the array's bounds.
+/// Returns the sizes of the part of a block that is within the array's bounds.
 fn overlap(shape: &[usize], offsets: &[usize], sizes: &[usize]) -> Vec<usize> {
     shape
         .iter()
@@ -256,7 +257,7 @@ fn overlap(shape: &[usize], offsets: &[usize], sizes: &[usize]) -> Vec<usize> {
         .collect()
 }
 
-/// Row-major index of the element at `index + offsets`; empty `offsets` are zero.
+/// Returns the row-major position of the element at `index + offsets`; if `offsets` is empty, they are all zero.
 fn position(shape: &[usize], offsets: &[usize], index: &[usize]) -> usize {
     shape
         .iter()
@@ -265,7 +266,8 @@ fn position(shape: &[usize], offsets: &[usize], index: &[usize]) -> usize {
         .fold(0, |sum, (dim, (&n, &i))| sum * n + i + offsets.get(dim).copied().unwrap_or(0))
 }
 
-/// Calls `visit(index, length)` for each row along the last dimension of a box with this extent.
+/// Calls `visit(index, length)` for each row of a box with these sizes. A row is contiguous along the last dimension, `index` is its first
+/// element, and `length` is its number of elements.
 fn for_each_row(extent: &[usize], mut visit: impl FnMut(&[usize], usize)) {
     if extent.contains(&0) {
         return;

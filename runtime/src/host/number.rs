@@ -26,7 +26,7 @@ struct SmallFloat {
 }
 
 impl SmallFloat {
-    /// The format of an element type, if it is a small float.
+    /// Returns the format of an element type; `None` if it is not a float of at most 8 bits.
     fn of(dtype: DType) -> Option<SmallFloat> {
         let format = |exponent_bits, mantissa_bits, bias, special| {
             Some(SmallFloat { mantissa_bits, exponent_bits, bias, special })
@@ -69,8 +69,8 @@ impl SmallFloat {
         if negative { -value } else { value }
     }
 
-    /// The nearest finite number, to even on a tie; out-of-range values become the largest finite number. NaN becomes NaN, or zero if there
-    /// is none.
+    /// Encodes a number as the nearest finite number of the format, to even on a tie; out-of-range values become the largest finite number.
+    /// NaN becomes NaN, or zero if the format has no NaN.
     fn encode(&self, value: f64) -> u8 {
         let patterns = 0..=((1u32 << (1 + self.exponent_bits + self.mantissa_bits)) - 1) as u8;
         if value.is_nan() {
@@ -85,7 +85,7 @@ impl SmallFloat {
     }
 }
 
-/// Decodes an element from its bytes; for complex types, one part.
+/// Decodes an element from its bytes; for complex types, the bytes of one part (real or imaginary).
 fn decode(dtype: DType, bytes: &[u8]) -> f64 {
     let mut wide = [0u8; 8];
     let size = bytes.len().min(8);
@@ -109,7 +109,7 @@ fn decode(dtype: DType, bytes: &[u8]) -> f64 {
     }
 }
 
-/// Extends an integer to 64 bits: sign-extended if the type is signed.
+/// Extends an integer of this type to 64 bits, with sign extension if the type is signed.
 pub(super) fn integer(dtype: DType, bits: u64) -> u64 {
     let unused = 64 - dtype.bits().clamp(1, 64);
     match dtype.class() {
@@ -118,7 +118,7 @@ pub(super) fn integer(dtype: DType, bits: u64) -> u64 {
     }
 }
 
-/// Bytes of one part of an element: half of a complex element, all of any other.
+/// Returns the size in bytes of one part of an element. A complex element has two parts (real and imaginary), any other element has one.
 pub(super) fn part_bytes(dtype: DType) -> usize {
     match dtype.class() {
         DTypeClass::Complex => dtype.bytes() / 2,
@@ -126,12 +126,12 @@ pub(super) fn part_bytes(dtype: DType) -> usize {
     }
 }
 
-/// Decodes all parts of all elements.
+/// Decodes all elements; a complex element becomes two numbers, its real and imaginary part.
 pub(super) fn decode_all(dtype: DType, data: &[u8]) -> Vec<f64> {
     data.chunks_exact(part_bytes(dtype)).map(|bytes| decode(dtype, bytes)).collect()
 }
 
-/// Encodes one part, rounded to the type, and appends it.
+/// Rounds a number to the element type, and appends its bytes to `out`. For complex types, the number is one part (real or imaginary).
 pub(super) fn encode(dtype: DType, value: f64, out: &mut Vec<u8>) {
     match dtype {
         DType::F64 | DType::C128 => out.extend_from_slice(&value.to_le_bytes()),
@@ -145,7 +145,7 @@ pub(super) fn encode(dtype: DType, value: f64, out: &mut Vec<u8>) {
         }
         DType::I1 => out.push(u8::from(value != 0.0)),
         _ => {
-            // The casts saturate; clamping first prevents narrow types from wrapping.
+            // A cast saturates at 64 bits only, so the value is first clamped to the range of the narrower type.
             let bits = dtype.bits();
             let integer = match dtype.class() {
                 DTypeClass::Signed => {
@@ -161,7 +161,7 @@ pub(super) fn encode(dtype: DType, value: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// Encodes an element with this value; a complex element gets it as both parts.
+/// Encodes an element with this value; a complex element has it as real and as imaginary part.
 pub(super) fn element(dtype: DType, value: f64) -> Vec<u8> {
     let mut out = Vec::with_capacity(dtype.bytes());
     while out.len() < dtype.bytes() {
@@ -170,7 +170,7 @@ pub(super) fn element(dtype: DType, value: f64) -> Vec<u8> {
     out
 }
 
-/// Appends seeded values up to `size` bytes.
+/// Appends seeded pseudorandom elements to `out`, up to `size` bytes.
 pub(super) fn random(seed: u64, dtype: DType, size: usize, out: &mut Vec<u8>) {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x1234_5678_9abc_def1);
     let mut next = move || {
@@ -184,7 +184,8 @@ pub(super) fn random(seed: u64, dtype: DType, size: usize, out: &mut Vec<u8>) {
     let mut uniform = move || (next() >> 11) as f64 / (1u64 << 53) as f64;
     match dtype.class() {
         DTypeClass::Float | DTypeClass::Complex => {
-            // `encode` searches for the nearest value of small types, so a table with a few distinct values is used for them.
+            // For types of one byte, encoding is slow because it searches for the nearest value. So the few distinct values are encoded
+            // once, into a table.
             let table: Option<Vec<u8>> = (dtype.bytes() == 1).then(|| {
                 let mut table = Vec::new();
                 (0..256).for_each(|i| encode(dtype, 0.25 + 0.5 * f64::from(i) / 256.0, &mut table));

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::error::Result;
 
-/// A launch: queued, in flight, or finished.
+/// The state of a launch, which is queued, in flight, or finished.
 pub(crate) struct Flight {
-    /// The device IDs.
+    /// The IDs of the devices on which the program is launched.
     pub(super) devices: Vec<i32>,
     pub(super) queued: Instant,
     state: Mutex<State>,
@@ -21,19 +21,19 @@ struct State {
     end: Option<End>,
 }
 
-/// The outcome of a launch.
+/// The end of a launch: its outcome, and the time that it took.
 struct End {
     outcome: Result<()>,
-    /// The time that the devices took.
+    /// The time that the devices took, as in [`FlightTimes::device`].
     device: Duration,
 }
 
 /// Durations of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlightTimes {
-    /// From queueing until the plugin had started all devices.
+    /// The time from when the launch was queued until the plugin had started all devices.
     pub(crate) enqueue: Duration,
-    /// From when the devices were free for it until the last of them was done.
+    /// The time that the devices took: from the end of earlier launches on them until the last device was done.
     pub(crate) device: Duration,
 }
 
@@ -67,7 +67,7 @@ impl Flight {
     ///
     /// # Errors
     ///
-    /// The launch's error; every call returns the same.
+    /// The launch's error; every call returns the same error.
     pub(crate) fn wait(&self) -> Result<()> {
         self.until(|state| state.end.as_ref().map(|end| end.outcome.clone()))
     }
@@ -95,7 +95,7 @@ impl Flight {
         }
     }
 
-    /// The durations; `None` if the launch is unfinished or has failed.
+    /// The durations of the launch; `None` if the launch is unfinished or has failed.
     pub(crate) fn times(&self) -> Option<FlightTimes> {
         let state = self.state();
         let end = state.end.as_ref().filter(|end| end.outcome.is_ok())?;

@@ -1,4 +1,4 @@
-//! The launches of one client: queued, started by a launch thread, and watched by another thread until every device is done.
+//! Runs the launches of one client: they are queued, started by a launch thread, and watched by another thread until every device is done.
 //!
 //! A launch is a function passed to [`Launcher::launch`], so this module does not depend on plugins. Its guarantees are explained
 //! in `ffi/launch.rs`, where that function calls the plugin.
@@ -19,47 +19,47 @@ pub(crate) use self::watch::{AtEnd, Reporter};
 use self::watch::{Message, Watch, Watched};
 use crate::error::{Result, RuntimeError};
 
-/// The options of a launch.
+/// The options of a launch, mainly its time limits.
 pub(crate) struct Patience<'a> {
-    /// The device IDs.
+    /// The IDs of the devices on which the program is launched.
     pub(crate) devices: &'a [i32],
-    /// The time limit of the launch, after earlier launches are done; `None` for no limit.
+    /// The time limit of the launch, counted from the end of earlier launches; `None` for no limit.
     pub(crate) limit: Option<Duration>,
-    /// The time limit of the other devices after one has failed.
+    /// The time that other devices get to finish after one has failed.
     pub(crate) grace: Duration,
-    /// The plugin's function that starts devices.
+    /// The name of the plugin's function that starts the devices, for errors.
     pub(crate) call: &'static str,
     /// The maximum number of launches in flight on the client, including this one.
     pub(crate) in_flight: usize,
-    /// Whether the client is abandoned if the plugin rejects the launch, because later launches would wait for this launch forever.
+    /// Whether the client is abandoned if the plugin rejects the launch, because later launches would wait forever for the rejected one.
     pub(crate) refusal_is_final: bool,
 }
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The names of the threads.
+/// The names of the launch thread and of the watchdog thread.
 const QUEUE: &str = "shardc-launch";
 const WATCH: &str = "shardc-watch";
 
-/// The queue of launches on a client.
+/// The launches on a client: their queue, the threads that start and watch them, and their limits.
 #[derive(Default)]
 pub(crate) struct Launcher {
-    /// The reason why the client is abandoned, once it is.
+    /// The reason why the client was abandoned; empty while it is usable.
     lost: Arc<OnceLock<String>>,
     places: Arc<Places>,
     numbers: AtomicU64,
-    /// The threads start with the first launch or transfer, and end with the client.
+    /// The channels to the two threads, which start with the first launch or transfer, and end with the client.
     queue: OnceLock<Sender<Job>>,
     watch: OnceLock<Sender<Message>>,
 }
 
 impl Launcher {
-    /// Whether the client is abandoned.
+    /// Returns whether the client was abandoned.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.get().is_some()
     }
 
-    /// The error if the client is abandoned.
+    /// Returns an error if the client was abandoned.
     pub(crate) fn check(&self) -> Result<()> {
         match self.lost.get() {
             Some(reason) => Err(RuntimeError::ClientLost { reason: reason.clone() }),
@@ -67,9 +67,9 @@ impl Launcher {
         }
     }
 
-    /// Queues a launch, and waits until its devices are started. `start` starts all devices and reports that; their completion may be
-    /// reported later. If the maximum number of launches is in flight, this first waits; the time of that wait is returned, too. `at_end`
-    /// is called at the end of the launch, even if the launch is rejected here.
+    /// Queues a launch, and waits until its devices are started. `start` must start all devices and report that to its [`Reporter`]; the
+    /// completion of devices may be reported later. If the maximum number of launches is in flight, this first waits until one is finished.
+    /// The time of that wait is the second result. `at_end` is called at the end of the launch, even if the launch is rejected here.
     ///
     /// # Errors
     ///
@@ -120,8 +120,8 @@ impl Launcher {
         Ok((flight, waited))
     }
 
-    /// Waits until all launches are finished and their events are dropped. Does nothing on the launcher's own threads, or if the client was
-    /// abandoned.
+    /// Waits until all launches are finished and the plugin's events are dropped. Does nothing on the launcher's own threads, or if the
+    /// client was abandoned.
     pub(crate) fn settle(&self) {
         let Some(watch) = self.watch.get() else { return };
         if self.is_lost() || [QUEUE, WATCH].map(Some).contains(&std::thread::current().name()) {
@@ -130,12 +130,13 @@ impl Launcher {
         self.places.wait_until_free();
         let (dropped, is_dropped) = channel::<()>();
         if watch.send(Message::Release(Box::new(dropped))).is_ok() {
-            // Nothing is ever sent: this returns when the other end is dropped.
+            // Nothing is sent on this channel: the wait ends when the watchdog thread drops the sender, after all earlier messages.
             let _ = is_dropped.recv();
         }
     }
 
-    /// Drops a value later, on a thread of the launcher instead of the plugin.
+    /// Returns a function that drops a value later, on a thread of the launcher. It can be called on threads of the plugin, which must not
+    /// drop some values.
     pub(crate) fn release(&self) -> Result<impl Fn(Box<dyn Send>) + Send + use<>> {
         let watch = self.watch()?.clone();
         Ok(move |thing| {
@@ -153,7 +154,7 @@ impl Launcher {
     }
 }
 
-/// The channel to a thread, which is started on first use.
+/// Returns the channel to a thread. The thread is started on first use.
 fn started<'a, T: Send + 'static>(
     sender: &'a OnceLock<Sender<T>>,
     name: &str,
@@ -167,7 +168,7 @@ fn started<'a, T: Send + 'static>(
         .name(name.to_owned())
         .spawn(move || body(receive))
         .map_err(RuntimeError::io(&Path::new("the thread").join(name)))?;
-    // If another thread was faster, the thread started here ends when its sender is dropped.
+    // If another caller set the channel first, `send` is dropped, and the thread that was started here ends.
     Ok(sender.get_or_init(|| send))
 }
 

@@ -1,9 +1,9 @@
-//! Limit of the number of launches in flight on a client.
+//! Limits the number of launches in flight on a client.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Counts unfinished launches.
+/// A counter of the launches in flight on a client.
 #[derive(Default)]
 pub(super) struct Places {
     taken: Mutex<usize>,
@@ -11,7 +11,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Adds a launch, once fewer than `bound` are in flight; returns `false` if that takes longer than `limit`.
+    /// Waits until fewer than `bound` launches are in flight, and adds one; returns `false` if the wait takes longer than `limit`.
     pub(super) fn enter(&self, bound: usize, limit: Option<Duration>) -> bool {
         let end = limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,7 +36,7 @@ impl Places {
         }
     }
 
-    /// Removes a finished launch.
+    /// Subtracts a finished launch.
     pub(super) fn leave(&self) {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         *taken = taken.saturating_sub(1);

@@ -1,4 +1,4 @@
-//! Launches without a plugin.
+//! Tests of the launcher with functions that simulate a plugin.
 
 use std::sync::mpsc;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::error::PjrtCode;
 
 const GRACE: Duration = Duration::from_millis(50);
-/// Time limit of a test that waits for [`GRACE`] on a busy machine; much shorter than the wait for a hung device.
+/// The maximum time that a test which waits for [`GRACE`] may take on a busy machine. It is much shorter than the wait for a hung device.
 const SOON: Duration = Duration::from_secs(10);
 
 fn patience(limit: Option<Duration>) -> Patience<'static> {
@@ -33,7 +33,7 @@ fn launch(
     launcher.launch(patience, Vec::new(), nothing, start).map(|(flight, _)| flight)
 }
 
-/// Launches and waits for the end.
+/// Starts a launch and waits until it is finished.
 fn run(
     launcher: &Launcher,
     patience: &Patience<'_>,
@@ -42,7 +42,7 @@ fn run(
     launch(launcher, patience, start)?.wait()
 }
 
-/// A launch in which device 1 fails. Device 3 waits for it in a collective: forever, or until `end`.
+/// Simulates a launch in which device 1 fails. Device 3 waits for device 1 in a collective: for the time `end`, or forever if it is `None`.
 fn device_1_fails(reporter: &Reporter, end: Option<Duration>) {
     reporter.launched(Ok(()));
     reporter.finished(0, Ok(()), ());
@@ -50,7 +50,7 @@ fn device_1_fails(reporter: &Reporter, end: Option<Duration>) {
     reporter.finished(2, Ok(()), ());
     let reporter = reporter.clone();
     std::thread::spawn(move || {
-        // The plugin holds the callback of an event that is never ready.
+        // Keeps the reporter alive, as a plugin keeps the callback of an event that is never ready.
         std::thread::sleep(end.unwrap_or(Duration::from_secs(3600)));
         reporter.finished(3, Ok(()), ());
     });
@@ -61,7 +61,7 @@ fn all_finish(reporter: &Reporter) {
     reporter.launched(Ok(()));
 }
 
-/// A launch that finishes when the sender sends or is dropped.
+/// Simulates a launch that finishes when the other end of the channel `end` sends a value or is dropped.
 fn until_told(end: mpsc::Receiver<()>) -> impl FnOnce(&Reporter) + Send + 'static {
     move |reporter: &Reporter| {
         reporter.launched(Ok(()));
@@ -83,7 +83,7 @@ fn device_failure_fails_waiting_devices() {
     assert_eq!(error.code(), "RT0201");
     assert!(error.to_string().contains("device 11: out of order"), "{error}");
     assert!(launcher.is_lost());
-    // The next launch is not even started.
+    // The client was abandoned, so the next launch is rejected without being started.
     let started = Instant::now();
     let error =
         run(&launcher, &patience(None), |_| unreachable!("a lost client launches nothing")).unwrap_err();
@@ -116,7 +116,7 @@ fn time_limit_lists_finished_devices() {
     let launcher = Launcher::default();
     let hangs = |reporter: &Reporter| {
         reporter.finished(2, Ok(()), ());
-        // A fake of a plugin that does not return from the call.
+        // Simulates a plugin whose call does not return.
         std::thread::sleep(Duration::from_secs(3600));
     };
     let error = run(&launcher, &patience(Some(GRACE)), hangs).unwrap_err();
@@ -153,7 +153,8 @@ fn launches_in_flight_are_limited() {
     let first = launch(&launcher, &two, until_told(first)).unwrap();
     let second = launch(&launcher, &two, until_told(second)).unwrap();
     assert!(!first.is_over() && !second.is_over() && first.times().is_none());
-    // A third launch is not allowed, and is not started; the client stays usable.
+    // Two launches are in flight, which is the maximum. So a third launch is rejected after its time limit, without being started, and the
+    // client stays usable.
     let soon = Patience { limit: Some(GRACE), ..two };
     let error = launch(&launcher, &soon, |_| unreachable!("there is no place")).unwrap_err();
     assert_eq!(error.code(), "RT0204", "{error}");
@@ -206,7 +207,7 @@ fn later_failures_report_the_first() {
     }
 }
 
-/// The time limit of a launch starts when the devices are free for it.
+/// The time limit of a launch is counted from the end of earlier launches on its devices.
 #[test]
 fn time_limit_excludes_earlier_launches() {
     let launcher = Launcher::default();

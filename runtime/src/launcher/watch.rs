@@ -11,28 +11,29 @@ use super::flight::Flight;
 use super::places::Places;
 use crate::error::{Result, RuntimeError};
 
-/// A message to the thread.
+/// A message to the watchdog thread. `number` identifies the launch.
 pub(super) enum Message {
     /// A launch is queued.
     Begin(Watched),
-    /// All devices of a launch are started, or none is.
+    /// The plugin started all devices of a launch, or none if `outcome` is an error.
     Launched { number: u64, outcome: Result<()>, at: Instant },
-    /// A device is done.
+    /// A device finished a launch; `device` is its index in the launch.
     Finished { number: u64, device: usize, outcome: Result<()>, at: Instant },
-    /// No reporter of the launch is left.
+    /// All reporters of the launch were dropped, so nothing more will be reported.
     Abandoned { number: u64 },
-    /// A value to drop.
+    /// A value that the thread must drop.
     Release(Box<dyn Send>),
 }
 
-/// Called at the end of a launch, with its error and whether the client is abandoned; returns the error to report.
+/// A callback that is called at the end of a launch. Its arguments are the error of the launch, and whether the client was abandoned; it
+/// returns the error to report.
 pub(crate) type AtEnd = Box<dyn FnOnce(Option<RuntimeError>, bool) -> Option<RuntimeError> + Send>;
 
-/// An unfinished launch.
+/// An unfinished launch that the thread watches.
 pub(super) struct Watched {
     pub(super) number: u64,
     pub(super) flight: Arc<Flight>,
-    /// The launches that produce its arguments and were unfinished when it was queued.
+    /// The launches that produce arguments of this launch, and that were unfinished when it was queued.
     pub(super) parents: Vec<Arc<Flight>>,
     pub(super) limit: Option<Duration>,
     pub(super) grace: Duration,
@@ -42,9 +43,9 @@ pub(super) struct Watched {
     pub(super) at_end: AtEnd,
     pub(super) done: Vec<bool>,
     pub(super) is_launched: bool,
-    /// The first failure of a device, and the deadline of the other devices after it.
+    /// The error of the first device that failed, and the time until which the other devices may finish.
     pub(super) failed: Option<(RuntimeError, Instant)>,
-    /// When the devices became free for the launch: the end of the latest earlier launch on one of them.
+    /// The time when the devices became free for the launch: the latest end of an earlier launch on any of them.
     pub(super) since: Instant,
     pub(super) last: Instant,
 }
@@ -60,7 +61,7 @@ impl Watched {
         self.is_launched && self.done.iter().all(|&done| done)
     }
 
-    /// The error of a launch whose deadline has passed.
+    /// Returns the error of a launch whose deadline has passed.
     fn expired(&mut self) -> RuntimeError {
         if let Some((error, _)) = self.failed.take() {
             return error;
@@ -73,7 +74,7 @@ impl Watched {
     }
 }
 
-/// The unfinished launches of a client, in order.
+/// The state of the watchdog thread: the unfinished launches of a client, in the order in which they were queued.
 pub(super) struct Watch {
     pub(super) lost: Arc<OnceLock<String>>,
     pub(super) places: Arc<Places>,
@@ -104,7 +105,7 @@ impl Watch {
     fn hear(&mut self, message: Message) {
         match message {
             Message::Begin(watched) => match self.lost.get() {
-                // The client was abandoned after the launch was admitted.
+                // The client was abandoned between the check in `Launcher::launch` and this message.
                 Some(reason) => self.end(watched, Some(RuntimeError::ClientLost { reason: reason.clone() })),
                 None => self.flights.push(watched),
             },
@@ -183,7 +184,7 @@ impl Watch {
     }
 
     fn give_up(&mut self, watched: Watched, error: RuntimeError, reason: String) {
-        // Only the first reason is recorded, since it explains the others.
+        // Only the first reason is recorded, because later failures are consequences of it.
         let _ = self.lost.set(reason.clone());
         self.end(watched, Some(error));
         for other in std::mem::take(&mut self.flights) {
@@ -193,7 +194,7 @@ impl Watch {
 
     fn end(&mut self, watched: Watched, failed: Option<RuntimeError>) {
         let Watched { flight, parents, at_end, since, last, .. } = watched;
-        // If a producer of its arguments failed, that error is the cause.
+        // If a launch that produces an argument failed, its error is reported as the cause.
         let cause = || parents.iter().find_map(|parent| parent.outcome()?.err());
         let failed = failed.map(|error| cause().unwrap_or(error));
         let failed = at_end(failed, self.lost.get().is_some());
@@ -202,13 +203,13 @@ impl Watch {
                 later.since = later.since.max(last);
             }
         }
-        // The next launch may start before waiters are notified.
+        // Admits the next launch before the callers that wait for this one are notified.
         self.places.leave();
         flight.set_over(failed.map_or(Ok(()), Err), last.saturating_duration_since(since));
     }
 }
 
-/// The error of a device, with the device ID.
+/// Adds the ID of the device to the message of its error.
 fn of_device(id: i32, error: RuntimeError) -> RuntimeError {
     match error {
         RuntimeError::Pjrt { call, code, message } => {
@@ -235,13 +236,14 @@ impl Reporter {
         Reporter(Arc::new(Inner { number, messages }))
     }
 
-    /// Reports that all devices are started, or none is.
+    /// Reports that the plugin started all devices, or none if `outcome` is an error.
     pub(crate) fn launched(&self, outcome: Result<()>) {
         let (number, at) = (self.0.number, Instant::now());
         let _ = self.0.messages.send(Message::Launched { number, outcome, at });
     }
 
-    /// Reports that a device is done. Its event is dropped on a thread of the launcher instead of the plugin.
+    /// Reports that the device with this index in the launch is done. The plugin's `event` is dropped on the watchdog thread, not on the
+    /// calling thread of the plugin.
     pub(crate) fn finished(&self, device: usize, outcome: Result<()>, event: impl Send + 'static) {
         let (number, at) = (self.0.number, Instant::now());
         let _ = self.0.messages.send(Message::Finished { number, device, outcome, at });

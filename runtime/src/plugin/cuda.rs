@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Environment;
 
-/// Folders of wheels below `nvidia`, and the library that is loaded from each.
+/// For each NVIDIA wheel, its folder below `nvidia` and the library that the plugin loads from it.
 const LIBRARIES: [(&str, &str); 10] = [
     ("cuda_runtime", "libcudart.so.12"),
     ("cublas", "libcublas.so.12"),
@@ -18,16 +18,17 @@ const LIBRARIES: [(&str, &str); 10] = [
     ("nccl", "libnccl.so.2"),
 ];
 
-/// The package with the compiler, which needs no GPU.
+/// The package with NVIDIA's compiler, which is the only package needed to compile without a GPU.
 pub(super) const COMPILER: &str = "nvidia-cuda-nvcc-cu12";
 
-/// NVIDIA's library of device functions in [`COMPILER`], without which nothing compiles.
+/// The path in the package [`COMPILER`] of NVIDIA's library of device functions, without which nothing compiles.
 const LIBDEVICE: &str = "nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc";
 
-/// The driver's library.
+/// The library of the NVIDIA driver.
 const DRIVER: &str = "libcuda.so.1";
 
-/// The relative path for a file of one of the wheels, which is its path in the wheel. `None` for headers, static libraries and text files.
+/// Returns the relative path at which a file of a wheel is installed, which is its path in the wheel. `None` for files that are not needed:
+/// headers, static libraries and text files.
 pub(super) fn place(member: &str) -> Option<PathBuf> {
     let name = member.rsplit('/').next().unwrap_or(member);
     let is_wanted = name.ends_with(".so")
@@ -37,17 +38,18 @@ pub(super) fn place(member: &str) -> Option<PathBuf> {
     (member.starts_with("nvidia/") && is_wanted).then(|| PathBuf::from(member))
 }
 
-/// The packages folder that contains a plugin.
+/// Returns the folder of Python packages that contains a plugin.
 fn packages(plugin: &Path) -> &Path {
     plugin.ancestors().nth(3).unwrap_or(Path::new(""))
 }
 
-/// Whether the compiler is in the folder that the plugin searches first.
+/// Returns whether NVIDIA's compiler is in the folder that the plugin searches first.
 pub(crate) fn has_compiler(plugin: &Path) -> bool {
     packages(plugin).join(LIBDEVICE).is_file()
 }
 
-/// The libraries that are missing in the folders that the plugin searches first: the wheels next to the plugin's own wheel.
+/// Returns the libraries that are missing in the folders that the plugin searches first: those of the wheels next to the plugin's own
+/// wheel.
 pub(super) fn missing_beside(plugin: &Path) -> Vec<&'static str> {
     let packages = packages(plugin);
     let is_missing = |(folder, name): &(&str, &str)| {
@@ -67,8 +69,8 @@ const SYSTEM: [&str; 7] = [
     "/usr/lib",
 ];
 
-/// The missing libraries, including the driver's: those that are neither next to the plugin nor in the system's library folders. Only the
-/// libraries of the plugin for CUDA 12 are known; for another plugin only the driver is checked.
+/// Returns the missing libraries, including that of the driver: those that are neither next to the plugin nor in the system's library
+/// folders. Only the libraries of the plugin for CUDA 12 are known; for another plugin only the driver is checked.
 pub(crate) fn missing(plugin: &Path, environment: &Environment) -> Vec<String> {
     let is_known = plugin.components().any(|part| part.as_os_str() == "xla_cuda12");
     let beside = if is_known { missing_beside(plugin) } else { Vec::new() };
@@ -94,7 +96,7 @@ mod tests {
         assert!(missing_beside(&plugin).is_empty());
         std::fs::remove_file(root.path().join("nvidia/cudnn/lib/libcudnn.so.9")).unwrap();
         assert_eq!(missing_beside(&plugin), ["libcudnn.so.9"]);
-        // The system may have it in a folder of LD_LIBRARY_PATH.
+        // A library in a folder of LD_LIBRARY_PATH is not missing.
         let here = root.path().join("here");
         std::fs::create_dir(&here).unwrap();
         for name in ["libcudnn.so.9", DRIVER] {

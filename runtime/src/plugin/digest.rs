@@ -1,8 +1,8 @@
 //! Integrity check of installed plugins.
 //!
-//! Installation writes the SHA-256 of the plugin to a file next to it. Before the plugin is loaded, it is hashed again. This detects a file
-//! damaged by a full disk, an incomplete copy or another program. It does not protect against an attacker who can write to the cache, and
-//! thus also to the digest.
+//! Installation writes the SHA-256 of the plugin to a file next to it. Before the plugin is loaded, it is hashed again, and the digests are
+//! compared. This detects a file damaged by a full disk, an incomplete copy or another program. It does not protect against an attacker who
+//! can write to the cache, and thus also to the digest.
 //!
 //! Hashing 256 MB takes a large part of a second. So after a successful check, the file's size, change time and inode number are recorded
 //! next to it, and the file is hashed again only if these differ.
@@ -15,14 +15,14 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Result, RuntimeError};
 
-/// The file next to `plugin` with this suffix.
+/// Returns the path of the plugin with a suffix added.
 fn beside(plugin: &Path, ending: &str) -> PathBuf {
     let mut name = plugin.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
 }
 
-/// The SHA-256 of a file, in hexadecimal.
+/// Computes the SHA-256 of a file, in hexadecimal.
 fn of_file(path: &Path) -> Result<String> {
     let mut file = File::open(path).map_err(RuntimeError::io(path))?;
     let mut hash = Sha256::new();
@@ -35,7 +35,7 @@ fn of_file(path: &Path) -> Result<String> {
     Ok(hex(hash))
 }
 
-/// A digest in hexadecimal.
+/// Finishes a hash and formats the digest in hexadecimal.
 pub(super) fn hex(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -53,17 +53,17 @@ pub(super) fn record(plugin: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Records that the plugin had this digest in this state. If the record cannot be written, as in a read-only cache, the plugin is hashed
-/// each time.
+/// Records that the plugin had this digest when its file had the properties `state`. If the record cannot be written, as in a read-only
+/// cache, the plugin is hashed at every load.
 fn note(plugin: &Path, digest: &str, state: &str) {
     let _ = fs::write(beside(plugin, ".checked"), format!("{digest} {state}"));
 }
 
-/// Compares a plugin with its recorded digest, if there is one.
+/// Compares the digest of a plugin with the digest at its installation. A plugin without a recorded digest is accepted.
 ///
 /// # Errors
 ///
-/// The digest differs, or it cannot be read.
+/// The digests differ, or the plugin cannot be read.
 pub(super) fn check(plugin: &Path) -> Result<()> {
     let Ok(expected) = fs::read_to_string(beside(plugin, ".sha256")) else { return Ok(()) };
     let now = state(plugin)?;
@@ -83,13 +83,13 @@ pub(super) fn check(plugin: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The properties that change when a file is written: its size, change time and inode number.
+/// Returns the properties of a file that change when it is written: its size, change time and inode number.
 fn state(path: &Path) -> Result<String> {
     let data = fs::metadata(path).map_err(RuntimeError::io(path))?;
     #[cfg(unix)]
     let (changed, number) = {
         use std::os::unix::fs::MetadataExt;
-        // Uses ctime instead of mtime, because a program can reset the latter.
+        // Uses ctime instead of mtime, because a program can reset mtime.
         (format!("{}.{}", data.ctime(), data.ctime_nsec()), data.ino())
     };
     #[cfg(not(unix))]

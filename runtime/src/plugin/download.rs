@@ -15,7 +15,7 @@ use super::pins::Wheel;
 use super::progress::InstallProgress;
 use crate::error::{Result, RuntimeError};
 
-/// The index, unless `PIP_INDEX_URL` names another.
+/// The URL of the package index, unless the variable `PIP_INDEX_URL` names another.
 const INDEX: &str = "https://pypi.org/simple";
 
 /// Limits of a download.
@@ -24,11 +24,11 @@ pub(super) struct Bounds {
     page: u64,
     /// Maximum bytes of a wheel.
     wheel: u64,
-    /// Time limit of establishing a connection.
+    /// The time limit for establishing a connection.
     connect: Duration,
     /// Maximum time without data from the server.
     idle: Duration,
-    /// Time limit of a page or a wheel.
+    /// The time limit for the download of a page or a wheel.
     total: Duration,
 }
 
@@ -41,7 +41,7 @@ pub(super) const BOUNDS: Bounds = Bounds {
     total: Duration::from_secs(60 * 60),
 };
 
-/// Downloads the wheel and compares its hash. An interrupted download is continued from its partial file.
+/// Downloads a pinned wheel and compares its hash with the pinned hash. An interrupted download is continued from its partial file.
 pub(super) fn download(
     pin: &Wheel,
     environment: &Environment,
@@ -55,7 +55,7 @@ pub(super) fn download(
         .timeout_per_read(Some(bounds.idle))
         .timeout_global(Some(bounds.total))
         .http_status_as_error(false)
-        // Uses the system's certificates, which a user behind a company's proxy needs.
+        // Uses the system's root certificates, because a proxy of a company may have its own.
         .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
         .build()
         .into();
@@ -119,7 +119,7 @@ pub(super) fn download(
         file.write_all(data).map_err(RuntimeError::io(to))?;
         received += size as u64;
         if received > bounds.wheel {
-            // The partial data cannot be the start of the pinned file.
+            // The partial file is larger than any pinned file, so a later attempt could not continue it.
             let _ = fs::remove_file(to);
             return Err(too_large());
         }
@@ -132,7 +132,7 @@ pub(super) fn download(
     compare(pin, to, hash)
 }
 
-/// Adds a file to a hash; returns its length.
+/// Adds the content of a file to a hash; returns the length of the file in bytes.
 fn hash_file(path: &Path, hash: &mut Sha256) -> Result<u64> {
     let mut file = File::open(path).map_err(RuntimeError::io(path))?;
     let (mut length, mut chunk) = (0, vec![0u8; 1 << 20]);
@@ -144,7 +144,7 @@ fn hash_file(path: &Path, hash: &mut Sha256) -> Result<u64> {
     }
 }
 
-/// Compares the hash with the pinned one. A file that differs is removed, because it is useless.
+/// Compares the hash of a downloaded file with the pinned hash. If they differ, the file is removed.
 fn compare(pin: &Wheel, path: &Path, hash: Sha256) -> Result<()> {
     let got = digest::hex(hash);
     if got == pin.sha256 {
@@ -154,7 +154,7 @@ fn compare(pin: &Wheel, path: &Path, hash: Sha256) -> Result<()> {
     Err(RuntimeError::Digest { package: pin.file.to_owned(), expected: pin.sha256.to_owned(), got })
 }
 
-/// A page of the index in its JSON form (PEP 691).
+/// A project page of the package index in JSON (PEP 691).
 #[derive(Deserialize)]
 struct Page {
     files: Vec<PageFile>,
@@ -166,12 +166,12 @@ struct PageFile {
     url: String,
 }
 
-/// The address of a file on an index page, in JSON or HTML.
+/// Returns the address of a file from an index page in JSON or HTML; `None` if the page does not list the file.
 fn find_link(page: &str, file: &str) -> Option<String> {
     if let Ok(page) = serde_json::from_str::<Page>(page) {
         return page.files.into_iter().find(|entry| entry.filename == file).map(|entry| entry.url);
     }
-    // In the HTML form (PEP 503) each file is an anchor whose address ends with the file's name, before a fragment.
+    // In HTML (PEP 503), each file is an anchor whose address ends with the file's name, before a fragment.
     page.split("href=").skip(1).find_map(|rest| {
         let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
         let address = rest[1..].split(quote).next()?.replace("&amp;", "&");
@@ -193,7 +193,7 @@ fn join_url(page: &str, link: &str) -> String {
     if link.starts_with('/') {
         return format!("{scheme}://{host}{link}");
     }
-    // The last component of the page's path is the page itself.
+    // Relative links start from the folder of the page, so the last component of the page's path is removed.
     let mut parts: Vec<&str> = path.split('/').collect();
     parts.pop();
     for part in link.split('/') {
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(join_url(page, "y"), "https://index.example/team/simple/pkg/y");
     }
 
-    /// Serves an index and its files on this machine: `respond` writes the response to a request for a path.
+    /// Starts a server of a package index and its files on this machine. `respond` writes the response to a request for a path.
     fn serve(respond: impl Fn(&str, &mut TcpStream) + Send + 'static) -> Environment {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -268,7 +268,7 @@ mod tests {
         version: "1",
         file: "pkg-1.whl",
         size: 10,
-        // No file of the tests has this digest.
+        // No file of the tests has this digest, so the comparison fails.
         sha256: "0000000000000000000000000000000000000000000000000000000000000000",
     };
     const PAGE: &[u8] = b"<a href='/files/pkg-1.whl'>x</a>";
@@ -332,11 +332,12 @@ mod tests {
         assert!(started.elapsed() < Duration::from_secs(10));
     }
 
-    /// The SHA-256 of `0123456789`.
+    /// A pinned wheel with the content `0123456789`.
     const DIGITS: Wheel =
         Wheel { sha256: "84d89877f0d4041efb6bf91a16f0248f2fd573e6af05c19f96bedb9f882f7882", ..PIN };
 
-    /// Serves the digits from the requested byte on if `ranges`, otherwise all of them.
+    /// Starts a server of the file [`DIGITS`]. If `ranges` is true, the server supports requests for the rest of a file; otherwise it
+    /// always sends the full file.
     fn serve_digits(ranges: bool) -> Environment {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -389,7 +390,7 @@ mod tests {
             assert_eq!(std::fs::read_to_string(&part).unwrap(), "0123456789");
             assert_eq!(last, sent, "{begun}");
         }
-        // The partial data is of another file: it is removed, and the next attempt starts from the beginning.
+        // The partial file belongs to another file: it is removed, and the next attempt starts from the beginning.
         std::fs::write(&part, "wrong").unwrap();
         let error = download(&DIGITS, &serve_digits(true), &part, &TIGHT, &mut |_| {}).unwrap_err();
         assert_eq!((error.code(), part.exists()), ("RT0106", false));

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// `e_machine` of this program's processor, if known.
+/// The value of the ELF field `e_machine` for this program's processor; `None` if it is not known.
 const MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
     Some(62)
 } else if cfg!(target_arch = "aarch64") {
@@ -15,9 +15,9 @@ const MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
 } else {
     None
 };
-/// `ET_DYN`: a shared library.
+/// The ELF constant `ET_DYN`: the file is a shared library.
 const SHARED: u16 = 3;
-/// `PT_LOAD`: a segment that the loader maps.
+/// The ELF constant `PT_LOAD`: a segment that the loader maps.
 const LOADED: u32 = 1;
 const HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
@@ -26,9 +26,9 @@ const PROGRAM_HEADER: usize = 56;
 ///
 /// # Errors
 ///
-/// The defect, worded as the end of a sentence about the file.
+/// A description of the defect, worded as the predicate of a sentence about the file.
 pub(super) fn check(path: &Path) -> Result<(), String> {
-    // Other systems use other formats.
+    // The check applies only to the 64-bit little-endian ELF files of Linux: other systems use other formats.
     if !cfg!(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")) {
         return Ok(());
     }
@@ -73,7 +73,7 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The end offset of a table.
+/// Returns the offset after the end of a table with `count` entries of `size` bytes.
 fn end(start: u64, size: u16, count: u16) -> u64 {
     start.saturating_add(u64::from(size) * u64::from(count))
 }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::plugin::Plugin;
 
-    /// A library that this process has loaded.
+    /// Returns the bytes of a shared library that this process has loaded.
     fn library() -> Vec<u8> {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let path =
@@ -138,7 +138,7 @@ mod tests {
         assert!(changed(18, 183).contains("different processor"));
     }
 
-    /// The loader would map the file, and the process would be killed when it accesses the missing part.
+    /// A truncated library is rejected: the loader would map it, and the process would be killed when it accesses the missing part.
     #[test]
     fn truncated_plugin_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
@@ -148,7 +148,7 @@ mod tests {
         let error = Plugin::load(&path).unwrap_err();
         assert_eq!(error.code(), "RT0102");
         assert!(error.to_string().contains("it is truncated"), "{error}");
-        // A library that is not a plugin: the error is the loader's message.
+        // An intact library that is not a plugin passes the check, so the error is that of loading it.
         std::fs::write(&path, &whole).unwrap();
         let error = Plugin::load(&path).unwrap_err().to_string();
         assert!(error.contains("it is not a PJRT plugin") && error.contains("GetPjrtApi"), "{error}");

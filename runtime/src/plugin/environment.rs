@@ -1,4 +1,4 @@
-//! The environment in which plugins are looked up.
+//! The environment in which plugins are looked up: variables, home directory and explicit paths.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,12 +10,12 @@ use super::PluginKind;
 /// the process's environment implicitly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
-    /// Variables by name: `SHARDC_PJRT_CPU`, `VIRTUAL_ENV`, `CONDA_PREFIX`, `PYTHONPATH`, `PATH`, `XDG_CACHE_HOME`,
-    /// `PIP_INDEX_URL`.
+    /// The values of environment variables, by name: `SHARDC_PJRT_CPU`, `VIRTUAL_ENV`, `CONDA_PREFIX`, `PYTHONPATH`, `PATH`,
+    /// `XDG_CACHE_HOME`, `PIP_INDEX_URL`.
     pub variables: BTreeMap<String, OsString>,
     /// The user's home directory.
     pub home: Option<PathBuf>,
-    /// Files that the user named; they have priority over lookups.
+    /// Paths of plugins that the user named, by kind. They have priority over lookups.
     pub explicit: BTreeMap<PluginKind, PathBuf>,
 }
 
@@ -46,7 +46,7 @@ impl Environment {
         self
     }
 
-    /// A variable that is set and not empty.
+    /// Returns the value of a variable; `None` if it is not set or empty.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsString> {
         self.variables.get(name).filter(|value| !value.is_empty())
     }
@@ -73,7 +73,7 @@ impl Environment {
         let mut found = Vec::new();
         let mut seen = Vec::new();
         let mut add = |directory: PathBuf| {
-            // Because of links, a directory may have several names: `/lib` is `/usr/lib` on most systems.
+            // Resolves links to find duplicates: on most systems, `/lib` is a link to `/usr/lib`.
             let Ok(real) = directory.canonicalize() else { return };
             if real.is_dir() && !seen.contains(&real) {
                 seen.push(real);
@@ -94,15 +94,17 @@ impl Environment {
             if !python.exists() {
                 continue;
             }
-            // The python3 of a virtual environment is a link outside of it, so its unresolved path leads to the packages. The python3 of a
-            // system may be a link to the folder with the packages.
+            // Searches next to the unresolved and next to the resolved path of python3. In a virtual environment, python3 is a link to a
+            // file outside of it, so only the unresolved path leads to the packages. A python3 of the system may be a link into the folder
+            // with the packages.
             prefixes.extend(directory.parent().map(Path::to_owned));
             let real = python.canonicalize().ok();
             prefixes
                 .extend(real.as_deref().and_then(Path::parent).and_then(Path::parent).map(Path::to_owned));
         }
         prefixes.extend(self.home.as_ref().map(|home| home.join(".local")));
-        // The python3 of pyenv on the path is a script, whose location does not lead to the packages.
+        // If pyenv is used, the python3 in `PATH` is a script whose location does not lead to the packages, so the versions of pyenv are
+        // searched.
         let pyenv = self.variable("PYENV_ROOT").map(PathBuf::from);
         let pyenv = pyenv.or_else(|| Some(self.home.as_ref()?.join(".pyenv")));
         prefixes.extend(pyenv.iter().flat_map(|root| entries(&root.join("versions"))));
@@ -120,7 +122,7 @@ impl Environment {
     }
 }
 
-/// The directories such as `python3.11` in a `lib` directory, newest first.
+/// Returns the directories such as `python3.11` in a `lib` directory, newest version first.
 fn python_versions(lib: &Path) -> Vec<PathBuf> {
     let minor = |path: &Path| path.file_name()?.to_str()?.strip_prefix("python3.")?.parse::<u32>().ok();
     let mut versions: Vec<(u32, PathBuf)> =
@@ -129,7 +131,7 @@ fn python_versions(lib: &Path) -> Vec<PathBuf> {
     versions.into_iter().map(|(_, path)| path).collect()
 }
 
-/// The entries of a directory, in reverse order of names; empty if it cannot be read.
+/// Returns the entries of a directory, in reverse order of names; empty if it cannot be read.
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(directory)
         .into_iter()

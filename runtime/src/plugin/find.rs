@@ -1,4 +1,4 @@
-//! Lookup of plugins.
+//! Looks up the files of plugins.
 
 use std::path::{Path, PathBuf};
 
@@ -13,9 +13,9 @@ pub enum PluginSource {
     Explicit,
     /// This environment variable contains the path.
     Variable(&'static str),
-    /// It is in a Python package in this directory.
+    /// The plugin is in a Python package in this directory.
     Python(PathBuf),
-    /// It is in shardc's own cache, in which [`super::install`] places plugins.
+    /// The plugin is in shardc's own cache, in which [`super::install`] places plugins.
     Cache,
 }
 
@@ -35,15 +35,15 @@ impl std::fmt::Display for PluginSource {
 pub struct FoundPlugin {
     /// The kind of plugin.
     pub kind: PluginKind,
-    /// The shared library.
+    /// The path of the plugin's shared library.
     pub path: PathBuf,
-    /// How it was found.
+    /// The way the plugin was found.
     pub source: PluginSource,
 }
 
 impl FoundPlugin {
-    /// A file named by the user. Its kind is inferred from its name: a word begins or ends with the kind, as in `libtpu.so` and
-    /// `xla_cuda_plugin.so`; otherwise it is a CPU plugin.
+    /// Creates the plugin with the path that the user named. Its kind is inferred from the file name: `tpu` or `cuda` if a word of the name
+    /// begins or ends with it, as in `libtpu.so` and `xla_cuda_plugin.so`, and otherwise `cpu`.
     #[must_use]
     pub fn named(path: &Path) -> FoundPlugin {
         let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
@@ -56,7 +56,7 @@ impl FoundPlugin {
     }
 }
 
-/// The files of Python packages that are plugins of a kind, relative to a packages directory.
+/// Returns the paths at which Python packages contain a plugin of this kind, relative to a directory of packages.
 fn package_files(kind: PluginKind) -> &'static [&'static str] {
     match kind {
         PluginKind::Cpu => &["xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"],
@@ -67,7 +67,7 @@ fn package_files(kind: PluginKind) -> &'static [&'static str] {
     }
 }
 
-/// Finds a plugin: an explicit path, then the variable, then Python environments, then shardc's cache.
+/// Finds a plugin: an explicit path, then the environment variable of the kind, then Python environments, then shardc's cache.
 ///
 /// # Errors
 ///
@@ -90,8 +90,8 @@ pub fn find(kind: PluginKind, environment: &Environment) -> Result<FoundPlugin> 
     found.ok_or(RuntimeError::PluginNotFound { kind: kind.to_string(), looked })
 }
 
-/// Every plugin of every kind, in the order of preference of [`find`]. Paths given by the user are listed even if no such file exists, so
-/// that [`doctor`](crate::doctor) reports the problem.
+/// Returns all plugins of all kinds, for each kind in the order in which [`find`] searches. Paths given by the user are listed even if no
+/// such file exists, so that [`doctor`](crate::doctor) reports the problem.
 #[must_use]
 pub fn list(environment: &Environment) -> Vec<FoundPlugin> {
     let mut found = Vec::new();
@@ -108,7 +108,7 @@ pub fn list(environment: &Environment) -> Vec<FoundPlugin> {
     found
 }
 
-/// The plugins in Python packages and in shardc's cache. Adds the searched folders to `looked`.
+/// Returns the plugins of a kind in Python packages and in shardc's cache. Adds the searched folders to `looked`.
 fn candidates(kind: PluginKind, environment: &Environment, looked: &mut Vec<String>) -> Vec<FoundPlugin> {
     let mut found = Vec::new();
     for directory in environment.site_packages() {
@@ -127,7 +127,7 @@ fn candidates(kind: PluginKind, environment: &Environment, looked: &mut Vec<Stri
     found
 }
 
-/// The pinned plugin in the cache, if it is installed.
+/// Returns the pinned plugin of a kind in the cache; `None` if it is not installed.
 pub(super) fn cached(kind: PluginKind, cache: &Path) -> Option<FoundPlugin> {
     let path = Pin::of(kind)?.installed_path(cache);
     path.is_file().then_some(FoundPlugin { kind, path, source: PluginSource::Cache })
@@ -142,7 +142,7 @@ mod tests {
         std::fs::write(path, b"").unwrap();
     }
 
-    /// An environment that contains nothing of this machine except `/usr`.
+    /// Creates an environment that contains nothing of this machine except `/usr`.
     fn empty(root: &Path) -> Environment {
         Environment { home: Some(root.join("home")), ..Environment::default() }
     }
@@ -211,7 +211,7 @@ mod tests {
                 assert!(error.notes().iter().all(|note| !note.contains(", /")));
                 assert!(error.hint().is_some());
             }
-            // The machine may have a plugin in /usr.
+            // This machine may have a plugin in /usr, which is found then.
             other => assert!(other.is_ok()),
         }
     }

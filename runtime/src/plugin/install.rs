@@ -11,11 +11,11 @@ use super::{Environment, FoundPlugin, PluginKind, cuda, digest};
 use crate::error::{Result, RuntimeError};
 use crate::scratch::Scratch;
 
-/// Estimate of the disk space for the wheels and the extracted files, as a multiple of the wheels' size. NVIDIA's plugin takes 2.5 times
-/// the size of its wheel. Later, the actual size of each file is compared with the free space.
+/// An estimate of the disk space for the wheels and the extracted files, as a multiple of the wheels' size. NVIDIA's plugin takes 2.5 times
+/// the size of its wheel. During extraction, the actual size of each file is compared with the free space.
 const UNPACKED: u64 = 3;
 
-/// Installs the pinned plugin of a kind into shardc's cache, unless it is installed, with the libraries that it needs.
+/// Installs the pinned plugin of a kind and the libraries that it needs into shardc's cache, unless they are already installed.
 ///
 /// Files come from the package index (PyPI's simple API, JSON or HTML; `PIP_INDEX_URL` names another index) and must have the pinned
 /// SHA-256. A download fails if the file is larger than a gigabyte, if the server sends nothing for a minute, or after an hour; the
@@ -33,19 +33,19 @@ pub fn install(
     install_with(kind, Libraries::Fetched, environment, progress)
 }
 
-/// The source of the libraries that a plugin needs.
+/// The source from which the libraries of a plugin are installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Libraries {
-    /// From the package index, with the plugin.
+    /// All libraries are downloaded from the package index, with the plugin.
     Fetched,
-    /// Only the libraries for ahead-of-time compilation, from the package index.
+    /// Only the libraries for ahead-of-time compilation are downloaded from the package index.
     Compiler,
-    /// The system: only the plugin is installed, and the dynamic loader finds the libraries.
+    /// No libraries are downloaded: the dynamic loader must find those of the system.
     System,
 }
 
 impl Libraries {
-    /// The wheels of the plugin's libraries to download.
+    /// Returns the wheels of libraries to download for the plugin `pin`.
     fn wanted(self, pin: &Pin) -> Vec<Wheel> {
         let is_wanted = |wheel: &&Wheel| match self {
             Libraries::Fetched => true,
@@ -55,7 +55,7 @@ impl Libraries {
         pin.libraries.iter().filter(is_wanted).copied().collect()
     }
 
-    /// Whether those libraries are next to an installed plugin.
+    /// Returns whether the libraries from the package index are installed next to the plugin, or none are needed.
     fn are_beside(self, pin: &Pin, plugin: &Path) -> bool {
         self.wanted(pin).is_empty()
             || cuda::has_compiler(plugin)
@@ -63,7 +63,7 @@ impl Libraries {
     }
 }
 
-/// [`install`] with this source of libraries.
+/// Installs a plugin as [`install`] does, with libraries from this source.
 ///
 /// # Errors
 ///
@@ -126,7 +126,8 @@ pub fn install_with(
     digest::record(&unpacked)?;
     let _ = fs::remove_dir(cache.join(PARTS));
     let target = pin.directory(&cache);
-    // A rename can only replace an empty directory. If another process was faster, its plugin is used.
+    // The rename fails if another process has installed the plugin meanwhile, because it can only replace an empty directory. Then the
+    // plugin of that process is used.
     match (fs::rename(&ready, &target), cached(kind, &cache)) {
         (_, Some(found)) => {
             progress(InstallProgress::Installed);
@@ -140,18 +141,19 @@ pub fn install_with(
     }
 }
 
-/// The folder of incomplete files in the cache.
+/// The folder in the cache that contains incomplete downloads.
 const PARTS: &str = ".downloads";
 
 /// The file to which a wheel is downloaded.
 struct Part {
     path: PathBuf,
-    /// Held so that no other process writes to the file.
+    /// The lock of the file, held so that no other process writes to it; `None` if the file is used only by this process.
     _lock: Option<File>,
 }
 
 impl Part {
-    /// A file that the next attempt can continue; if another process is writing it, a file only for this process.
+    /// Returns the file in the cache in which an interrupted download can be continued. If another process is writing that file, returns a
+    /// file in `work` that only this process uses.
     fn of(wheel: &Wheel, cache: &Path, work: &Path) -> Result<Part> {
         let parts = cache.join(PARTS);
         fs::create_dir_all(&parts).map_err(RuntimeError::io(&parts))?;
@@ -165,7 +167,7 @@ impl Part {
     }
 }
 
-/// Returns an error if there is not enough disk space.
+/// Returns an error if the disk has fewer than `need` free bytes.
 fn enough(wheel: &Wheel, need: u64, free: Option<u64>) -> Result<()> {
     match free {
         Some(free) if free < need => {
@@ -180,7 +182,7 @@ fn enough(wheel: &Wheel, need: u64, free: Option<u64>) -> Result<()> {
     }
 }
 
-/// The free bytes in the file system of a directory.
+/// Returns the free bytes in the file system of a directory; `None` if the system does not report them.
 fn free_bytes(directory: &Path) -> Option<u64> {
     #[cfg(unix)]
     return rustix::fs::statvfs(directory).ok().map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize));
@@ -191,7 +193,8 @@ fn free_bytes(directory: &Path) -> Option<u64> {
     }
 }
 
-/// Extracts files from a wheel, which is a zip file. `choose` returns a file's path relative to `to`, or `None` to skip it.
+/// Extracts files from a wheel, which is a zip file. `choose` maps the path of a file in the wheel to the path relative to `to` at which it
+/// is extracted, or `None` to skip it.
 fn unpack(wheel: &Wheel, from: &Path, to: &Path, choose: &dyn Fn(&str) -> Option<PathBuf>) -> Result<()> {
     let fail = |reason: String| RuntimeError::Install { package: wheel.package(), reason };
     let file = File::open(from).map_err(RuntimeError::io(from))?;

@@ -40,10 +40,10 @@ pub enum PluginKind {
 }
 
 impl PluginKind {
-    /// Every kind.
+    /// All kinds of plugins.
     pub const ALL: [PluginKind; 3] = [PluginKind::Cpu, PluginKind::Tpu, PluginKind::Cuda];
 
-    /// `cpu`, `tpu`, `cuda`.
+    /// The name of the kind: `cpu`, `tpu` or `cuda`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -93,18 +93,18 @@ impl fmt::Debug for Plugin {
     }
 }
 
-/// The plugins of this process: each file is loaded and initialized once.
+/// The plugins that this process has loaded, by path: each file is loaded and initialized only once.
 static LOADED: Mutex<Vec<(PathBuf, Plugin)>> = Mutex::new(Vec::new());
 
 impl Plugin {
-    /// Loads a plugin, or returns it if it is loaded.
+    /// Loads a plugin; if this process has already loaded it, returns the loaded plugin.
     ///
     /// Loading executes the file's code. See [`quiet_plugin_logs`] for the output of plugins on standard error.
     ///
     /// # Errors
     ///
     /// The file is not a shared library for this machine, is truncated, is not a PJRT plugin, or has a different major version of the API;
-    /// or [`install`] installed it and it has changed since.
+    /// or the file has changed since [`install`] installed it.
     pub fn load(path: &Path) -> Result<Plugin> {
         let path = path.canonicalize().map_err(RuntimeError::io(path))?;
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,7 +124,7 @@ impl Plugin {
         self.api.path()
     }
 
-    /// Major and minor version of the C API with which the plugin was built: `(0, 81)`.
+    /// The major and minor version of the C API with which the plugin was built: `(0, 81)`.
     #[must_use]
     pub fn api_version(&self) -> (i32, i32) {
         self.api.version()
@@ -145,9 +145,9 @@ impl Plugin {
 pub(crate) const QUIET: &[(&str, &str)] =
     &[("TF_CPP_MIN_LOG_LEVEL", "3"), ("TPU_MIN_LOG_LEVEL", "3"), ("TPU_STDERR_LOG_LEVEL", "3")];
 
-/// Variables for the TPU plugin on a machine without a TPU. They disable its network query, provide the data that it would report as
-/// missing, and disable its lock so that several processes can compile at the same time. Compilation for a named topology does not depend
-/// on them.
+/// Environment variables for the TPU plugin on a machine without a TPU. They disable its query of the network, provide the data about the
+/// machine that it would otherwise report as missing, and disable its lock so that several processes can compile at the same time. The
+/// result of compilation for a named topology does not depend on them.
 pub(crate) const NO_TPU: &[(&str, &str)] = &[
     ("TPU_SKIP_MDS_QUERY", "1"),
     ("TPU_WORKER_HOSTNAMES", "localhost"),
@@ -155,18 +155,18 @@ pub(crate) const NO_TPU: &[(&str, &str)] = &[
     ("ALLOW_MULTIPLE_LIBTPU_LOAD", "1"),
 ];
 
-/// Whether this machine has a TPU, according to its device files.
+/// Returns whether this machine has a TPU, according to its device files.
 pub(crate) fn has_tpu() -> bool {
     ["/dev/accel0", "/dev/vfio/0"].iter().any(|file| Path::new(file).exists())
 }
 
-/// XLA's option for the number of seconds after which the CPU plugin ends the process if a device waits for others.
+/// XLA's option for the number of seconds after which the CPU plugin ends the process if a device waits for others in a collective.
 const TERMINATE: &str = "--xla_cpu_collective_call_terminate_timeout_seconds";
 
-/// Prepares this process for plugins, by setting variables that are not set. Plugins do not write logs to standard error. The TPU plugin
-/// does not query the network if the machine has no TPU. The CPU plugin does not end the process when a device has waited for others for 40
-/// s (`XLA_FLAGS`): on a busy machine such waits may be legitimate, and an execution has its own [time
-/// limit](crate::ExecuteOptions::time_limit). Call it first in `main`; returns whether it took effect.
+/// Prepares this process for plugins, by setting environment variables that have no value. As a result, plugins do not write logs to
+/// standard error. The TPU plugin does not query the network if the machine has no TPU. The CPU plugin does not end the process when a
+/// device has waited for others for 40 s (`XLA_FLAGS`): on a busy machine such waits may be legitimate, and an execution has its own [time
+/// limit](crate::ExecuteOptions::time_limit). Call this first in `main`. Returns whether the variables were set.
 ///
 /// A process's environment may only be written while no other thread can read it. If this is not the process's only thread, or that is
 /// unknown (as outside Linux), this function changes nothing and returns false. So it is safe to call anywhere, but only useful early.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::PluginKind;
 
-/// One file of one release on PyPI.
+/// A wheel: one file of one release of a project on PyPI.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wheel {
     pub(super) project: &'static str,
@@ -16,24 +16,24 @@ pub(super) struct Wheel {
 }
 
 impl Wheel {
-    /// Project and version, for messages.
+    /// The project and its version, for messages.
     pub(super) fn package(&self) -> String {
         format!("{} {}", self.project, self.version)
     }
 }
 
-/// A plugin and its libraries.
+/// A pinned plugin for one platform, and its libraries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pin {
     pub(super) kind: PluginKind,
-    /// The operating system and processor, by Rust's names.
+    /// The operating system and the processor architecture, by Rust's names.
     pub(super) platform: (&'static str, &'static str),
     /// The wheel that contains the plugin.
     pub(super) wheel: Wheel,
-    /// The plugin's path in the wheel.
+    /// The path of the plugin's shared library in the wheel.
     pub(super) member: &'static str,
-    /// The wheels of libraries that the plugin loads. It searches the folders of other wheels next to its own wheel, so their layout is
-    /// preserved.
+    /// The wheels of libraries that the plugin loads. The plugin searches for them in the folders of other wheels next to its own, so they
+    /// are installed with the paths that they have in their wheels.
     pub(super) libraries: &'static [Wheel],
 }
 
@@ -65,7 +65,8 @@ const PINS: &[Pin] = &[
         member: "libtpu/libtpu.so",
         libraries: &[],
     },
-    // More machines have drivers for CUDA 12 than for 13. The plugin's C API is that of the pinned libtpu.
+    // The plugin for CUDA 12 is pinned, because more machines have drivers for CUDA 12 than for 13. It has the same version of the C API as
+    // the pinned libtpu.
     Pin {
         kind: PluginKind::Cuda,
         platform: ("linux", "x86_64"),
@@ -81,7 +82,8 @@ const PINS: &[Pin] = &[
     },
 ];
 
-/// The dependencies of `jax-cuda12-plugin[with-cuda]`, without cuSOLVER and NVSHMEM, which the plugin does not load; all from CUDA 12.9.
+/// The dependencies of `jax-cuda12-plugin[with-cuda]`, without cuSOLVER and NVSHMEM, which the plugin does not load; all of them are from
+/// CUDA 12.9.
 const CUDA_12: &[Wheel] = &[
     Wheel {
         project: "nvidia-cublas-cu12",
@@ -156,18 +158,18 @@ const CUDA_12: &[Wheel] = &[
 ];
 
 impl Pin {
-    /// The pin of a kind on this machine.
+    /// Returns the pinned plugin of a kind for the platform of this machine; `None` if there is none.
     pub(super) fn of(kind: PluginKind) -> Option<Pin> {
         let here = (std::env::consts::OS, std::env::consts::ARCH);
         PINS.iter().find(|pin| pin.kind == kind && pin.platform == here).copied()
     }
 
-    /// The directory of the installed plugin in the cache.
+    /// Returns the directory in the cache in which the plugin is installed.
     pub(super) fn directory(&self, cache: &Path) -> PathBuf {
         cache.join(format!("{}-{}", self.wheel.project, self.wheel.version))
     }
 
-    /// The plugin's path in its directory.
+    /// Returns the path of the shared library in the directory of the plugin.
     pub(super) fn place(&self) -> PathBuf {
         match self.libraries {
             [] => PathBuf::from(self.member.rsplit('/').next().unwrap_or(self.member)),
@@ -175,7 +177,7 @@ impl Pin {
         }
     }
 
-    /// The plugin's file in the cache.
+    /// Returns the path of the shared library in the cache.
     pub(super) fn installed_path(&self, cache: &Path) -> PathBuf {
         self.directory(cache).join(self.place())
     }

@@ -1,32 +1,32 @@
 //! Progress of an installation.
 
-/// Progress of an installation.
+/// An event that reports the progress of an installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InstallProgress {
     /// The plugin was already installed.
     AlreadyInstalled,
-    /// The sizes, before the download.
+    /// The sizes are known; reported before the download starts.
     Size {
         /// Total size of all files in bytes.
         download: u64,
-        /// Free bytes in the target's file system, if the system reports them.
+        /// The free bytes in the file system of the cache, if the system reports them.
         free: Option<u64>,
     },
-    /// Looking up the file on the index.
+    /// Looking up a file on the package index.
     Looking {
-        /// The index page.
+        /// The URL of the index page.
         url: String,
     },
-    /// Downloading the file; reported repeatedly.
+    /// Downloading a file; reported repeatedly.
     Downloading {
-        /// The file.
+        /// The name of the file.
         file: String,
-        /// Bytes received so far.
+        /// The bytes of the file that were received so far.
         received: u64,
-        /// Total bytes, if the server reports them.
+        /// The size of the file in bytes, if the server reports it.
         total: Option<u64>,
     },
-    /// Extracting the plugin from the file.
+    /// Extracting the plugin from its wheel.
     Unpacking,
     /// The plugin is installed.
     Installed,

@@ -1,7 +1,7 @@
 //! The messages and results of a collective between processes.
 //!
-//! Both are pure functions of arrays. A process reduces its own devices' operands before it sends them. Reductions combine processes in
-//! ascending order, so that all devices get the same bits.
+//! Both are computed by pure functions of arrays. A process reduces the operands of its own devices before it sends them to other
+//! processes. Reductions combine the data of processes in ascending order of process indices, so that all devices get the same bits.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,11 @@ use super::spec::{Action, Spec};
 use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
 
-/// The operands of this process's devices, keyed by device index: one array per operand.
+/// The operands of this process's devices, keyed by device index: the list has one array per operand.
 pub(super) type Operands = BTreeMap<usize, Vec<HostArray>>;
 
-/// The data of one process in an execution of a collective by one group. All devices of the process in the group have arrived.
+/// The data of one process in a meeting: one execution of a collective by one group of devices. All devices of this process in the group
+/// have registered their operands.
 pub(super) struct Meeting<'a> {
     pub(super) spec: &'a Spec,
     pub(super) group: usize,
@@ -23,7 +24,7 @@ pub(super) struct Meeting<'a> {
 }
 
 impl Meeting<'_> {
-    /// The devices of the group, in order.
+    /// The indices of the devices of the group, in the order of the group.
     fn order(&self) -> &[usize] {
         self.spec.groups.get(self.group).map_or(&[], Vec::as_slice)
     }
@@ -47,7 +48,8 @@ impl Meeting<'_> {
         HostArray::combined(&arrays, by)
     }
 
-    /// The block of an array along `dim` for the device at position `place` in the group.
+    /// Divides an array along `dim` into as many blocks as the group has devices, and returns the block of the device at position `place`
+    /// in the group.
     fn block(&self, array: &HostArray, dim: usize, place: usize) -> Result<HostArray> {
         let sizes = self.block_shape(&array.shape, dim)?;
         let mut offsets = vec![0; sizes.len()];
@@ -67,7 +69,7 @@ impl Meeting<'_> {
         Ok(sizes)
     }
 
-    /// The encoded message for another process.
+    /// Encodes the data that this process sends to process `to`.
     pub(super) fn outgoing(&self, to: usize) -> Result<Vec<u8>> {
         let (here, there) = (self.spec.members(self.group, self.process), self.spec.members(self.group, to));
         let mut bytes = Vec::new();
@@ -110,7 +112,7 @@ impl Meeting<'_> {
             .ok_or_else(|| RuntimeError::Argument(format!("device {device} is not in the group")))
     }
 
-    /// The source-target pairs of a permute from one process to another.
+    /// Returns the source-target pairs of a permute whose source is in process `from` and whose target is in process `to`.
     fn pairs(&self, from: usize, to: usize) -> impl Iterator<Item = (usize, usize)> {
         let pairs = self.spec.groups.iter().filter_map(|pair| Some((*pair.first()?, *pair.last()?)));
         pairs.filter(move |&(source, target)| {
@@ -118,7 +120,8 @@ impl Meeting<'_> {
         })
     }
 
-    /// The results of this process's devices, keyed by device index; `arrived` are the other processes' messages.
+    /// Computes the results of this process's devices, keyed by device index. `arrived` has the messages of the other processes, keyed by
+    /// process index.
     pub(super) fn results(&self, arrived: &BTreeMap<usize, Vec<u8>>) -> Result<Operands> {
         let members = self.spec.members(self.group, self.process);
         let mut results: Operands = members.iter().map(|&device| (device, Vec::new())).collect();
@@ -201,7 +204,7 @@ impl Meeting<'_> {
         }
     }
 
-    /// The results of an all-to-all.
+    /// Computes the result `i` of an all-to-all for each of the devices `members`.
     fn exchanged(
         &self,
         i: usize,
@@ -238,7 +241,7 @@ fn no_dimension(dim: usize) -> RuntimeError {
     RuntimeError::Argument(format!("a collective uses dimension {dim}, which its operand does not have"))
 }
 
-/// The rest of a message.
+/// The part of a message of another process that was not decoded yet.
 struct Cursor<'a> {
     process: usize,
     bytes: &'a [u8],
@@ -269,7 +272,8 @@ mod tests {
     use super::*;
     use shardc_ir::DType;
 
-    /// Runs a collective over processes that are all simulated here; device `d` has `operand(d)`. Returns each device's results.
+    /// Runs a collective over processes that this function simulates; the operand of device `d` is `operand(d)`. Returns each device's
+    /// results.
     fn run(text: &str, processes: usize, operand: impl Fn(usize) -> HostArray) -> Operands {
         let spec = Spec::parse(text).unwrap();
         let groups = if spec.action == Action::Permute { 1 } else { spec.groups.len() };

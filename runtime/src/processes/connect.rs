@@ -1,9 +1,9 @@
-//! Connection of the processes of a job.
+//! Connects the processes of a job with each other.
 //!
 //! Process 0 listens at the coordinator's address. The others connect to it, with retries, and send it the port on which they listen
 //! themselves. When all are connected, process 0 sends each process the addresses of the others. Then each process connects to processes
-//! with lower indices and accepts connections from those with higher indices. Every connection begins with a proof of the secret
-//! ([`super::handshake`]). An unauthenticated connection occupies one thread for at most [`HANDSHAKE`].
+//! with lower indices and accepts connections from those with higher indices. Every connection begins with a mutual proof that both
+//! processes know the secret ([`super::handshake`]). An unauthenticated connection occupies one thread for at most [`HANDSHAKE`].
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -14,9 +14,9 @@ use super::handshake::{Refusal, Side, shake_hands};
 use super::options::ProcessOptions;
 use crate::error::{Result, RuntimeError};
 
-/// Time limit of the mutual proof on a new connection.
+/// The time limit of the handshake on a new connection.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// Time between two attempts to connect.
+/// The time between two attempts to connect.
 const RETRY: Duration = Duration::from_millis(100);
 /// Maximum number of connections that are in a handshake at the same time.
 const MAX_STRANGERS: usize = 2 * super::MAX_PROCESSES;
@@ -27,7 +27,7 @@ pub(super) struct Connection {
     pub(super) address: SocketAddr,
 }
 
-/// Connects to all other processes; `None` at this process's own index.
+/// Connects to all other processes. Returns the connections by process index, with `None` for this process.
 pub(super) fn connect_all(options: &ProcessOptions) -> Result<Vec<Option<Connection>>> {
     let deadline = Instant::now() + options.connect_timeout;
     let mut connections: Vec<Option<Connection>> = (0..options.count).map(|_| None).collect();
@@ -76,7 +76,7 @@ fn listen(options: &ProcessOptions) -> Result<TcpListener> {
     TcpListener::bind(addresses.as_slice()).map_err(|error| bad(&error))
 }
 
-/// Connects to a process, with retries, and proves that this process belongs to the job.
+/// Connects to the process with index `process` at the address `at`, with retries, and runs the handshake.
 fn call(options: &ProcessOptions, process: usize, at: &str, deadline: Instant) -> Result<Connection> {
     let mut last = String::from("no attempt was made");
     loop {
@@ -196,7 +196,7 @@ fn accept(
 
 type Arrival = std::result::Result<(usize, Connection), Refusal>;
 
-/// Runs the handshake with a caller, on its own thread.
+/// Starts a thread that runs the handshake with a process that connected, and sends the outcome to `arrivals`.
 fn greet(
     options: &ProcessOptions,
     mut stream: TcpStream,
@@ -210,14 +210,14 @@ fn greet(
             .map_err(Refusal::Io)
             .and_then(|()| shake_hands(&mut stream, Side::Listener, &secret, us))
             .map(|process| (process, Connection { stream, address }));
-        // The receiver may already have all the processes that it needs.
+        // An error is ignored: the receiver stops when all processes are connected.
         let _ = arrivals.send(arrival);
     };
     std::thread::Builder::new().name("shardc-greet".to_owned()).spawn(greet).map(drop)
 }
 
-/// Receives the port of each process, and sends all of them the others' addresses. The address of a process on this machine's loopback is
-/// sent as empty: others reach this machine at the coordinator's address.
+/// Receives the port on which each other process listens, and sends the list of addresses to all of them. For a process that connected
+/// through the loopback interface of this machine, the address in the list is empty: other processes reach it at the coordinator's address.
 fn introduce(connections: &mut [Option<Connection>]) -> Result<()> {
     let mut list = Vec::new();
     for (process, connection) in connections.iter_mut().enumerate() {
@@ -239,13 +239,14 @@ fn introduce(connections: &mut [Option<Connection>]) -> Result<()> {
     Ok(())
 }
 
-/// Receives the addresses of the processes; process 0 has the address to which this process connected.
+/// Receives the list of addresses from process 0. Returns the address of each process; that of process 0 is the one to which this process
+/// connected.
 fn introduction(
     options: &ProcessOptions,
     first: &mut Connection,
     deadline: Instant,
 ) -> Result<Vec<SocketAddr>> {
-    // The other processes may take long to connect.
+    // Process 0 sends the list when all processes are connected, which may take until the deadline.
     let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
     first.stream.set_read_timeout(Some(left)).map_err(broken(0))?;
     let mut length = [0u8; 4];
@@ -255,7 +256,7 @@ fn introduction(
             options.index
         ))
     })?;
-    // An entry is a length, an address of at most 255 bytes, and a port.
+    // An entry of the list consists of a length (one byte), an address of at most 255 bytes, and a port (two bytes).
     let length = u32::from_le_bytes(length) as usize;
     let bad = || RuntimeError::Processes("process 0 sent an invalid list of addresses".to_owned());
     if length > options.count * 258 {

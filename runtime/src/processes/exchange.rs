@@ -1,12 +1,12 @@
-//! Collectives between processes that are in progress.
+//! The collectives between processes that are in progress.
 //!
 //! A device that arrives at a collective does not block. It registers its operands and a callback, and XLA continues with work that does
 //! not need the result. When all devices of a group in this process have arrived, this process sends their data to the other processes.
 //! When the data of the other processes has arrived, the results are delivered. So devices may arrive in any order without deadlock.
 //!
 //! A meeting is one execution of a collective by one group. It is identified by the launch, the collective's channel in the program, the
-//! number of earlier executions by the device in this launch (in loops), and the group. Each process numbers its launches. At each launch
-//! the processes check that they run the same program.
+//! number of earlier executions by the device in this launch (in loops), and the group. Launches are numbered in each process, so that the
+//! n-th launch of one process belongs to the n-th launch of another. At each launch, the processes check that they launch the same program.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use super::tellers::Tellers;
 use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
 
-/// The callback that gets a device's results, or an error.
+/// The callback that receives the results of a collective for one device, or an error.
 pub(crate) type Answer = Box<dyn FnOnce(Result<Vec<HostArray>>) + Send>;
 
 /// The operations on a job's processes that collectives need.
@@ -36,14 +36,15 @@ pub(crate) trait Members {
     /// Queues a message for a process.
     fn send(&self, to: usize, frame: Frame) -> Result<()>;
 
-    /// Records that a process is lost, and makes all waits for processes fail.
+    /// Records that a process is lost, and makes all waits for other processes fail.
     fn lose(&self, process: usize, what: &str);
 
     /// Notifies all other processes that execution failed in this process, and makes all waits in this process fail.
     fn fail(&self, reason: &str);
 }
 
-/// The key of a meeting: the launch, the channel, the number of earlier executions by the device, and the group.
+/// The key that identifies a meeting (an execution of a collective by one group): the launch, the channel, the number of earlier executions
+/// by the device, and the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     launch: u64,
@@ -52,7 +53,7 @@ struct Key {
     group: u64,
 }
 
-/// The first byte of messages about launches; messages about meetings begin with a different byte.
+/// The first byte of the key of a message about a launch; the key of a message about a meeting begins with [`MEETING`].
 const LAUNCH: u8 = 0;
 const MEETING: u8 = 1;
 
@@ -77,13 +78,13 @@ impl Key {
     }
 }
 
-/// An incomplete meeting.
+/// The state of a meeting (an execution of a collective by one group) that is not complete yet.
 #[derive(Default)]
 struct Open {
     spec: Option<Arc<Spec>>,
     operands: Operands,
     answers: Vec<(usize, Answer)>,
-    /// The messages of other processes.
+    /// The messages of other processes that have arrived, by process index.
     arrived: BTreeMap<usize, Vec<u8>>,
     is_sent: bool,
 }
@@ -91,12 +92,12 @@ struct Open {
 #[derive(Default)]
 struct State {
     meetings: HashMap<Key, Open>,
-    /// Number of times that a device arrived at a channel in a launch.
+    /// The number of times that a device arrived at a collective in a launch, by launch, channel and device index.
     visits: HashMap<(u64, u64, usize), u64>,
-    /// Parsed specs, by their text.
+    /// The parsed descriptions of collectives, by their text.
     specs: HashMap<String, Arc<Spec>>,
     launches: u64,
-    /// The programs of launches in this process and others, by process and launch number.
+    /// The ID of the program of each launch in this process and in others, by process index and launch number.
     programs: HashMap<(usize, u64), u64>,
 }
 
@@ -112,8 +113,8 @@ impl Exchange {
         Exchange { process, state: Mutex::default(), tellers: Tellers::default() }
     }
 
-    /// Begins a launch of the program with this ID, which is computed from its text, and notifies the other processes. Returns the number
-    /// of the launch.
+    /// Registers a launch of the program with the ID `program`, which is a hash of its text, and notifies the other processes. Returns the
+    /// number of the launch.
     pub(crate) fn begin(&self, job: &dyn Members, program: u64) -> Result<u64> {
         job.check_all(&mut (0..job.count()))?;
         let launch = {
@@ -141,7 +142,7 @@ impl Exchange {
         state.programs.retain(|(_, of), _| *of > launch);
     }
 
-    /// Checks that another process launches the same program.
+    /// Checks that another process launches the same program in the launch with this number, if its notification has arrived.
     fn compare(&self, job: &dyn Members, process: usize, launch: u64) {
         let differ = {
             let state = lock(&self.state);
@@ -182,7 +183,7 @@ impl Exchange {
         }
     }
 
-    /// Adds a device's operands to its meeting.
+    /// Adds the operands and the callback of a device to its meeting.
     fn seat(
         &self,
         launch: u64,
@@ -218,7 +219,7 @@ impl Exchange {
         Ok((key, spec))
     }
 
-    /// Handles a message of another process.
+    /// Handles a message of another process about a launch or a meeting.
     pub(super) fn receive(&self, job: &dyn Members, from: usize, key: &[u8], payload: Arc<Vec<u8>>) {
         match key.split_first() {
             Some((&LAUNCH, launch)) => {
@@ -239,7 +240,8 @@ impl Exchange {
         }
     }
 
-    /// Advances a meeting as far as possible: sends this process's data to the other processes, and delivers results.
+    /// Advances a meeting as far as possible: sends this process's data when all its devices have arrived, and delivers the results when
+    /// all data has arrived.
     fn advance(&self, job: &dyn Members, key: Key) {
         let group = key.group as usize;
         let mut state = lock(&self.state);
@@ -250,7 +252,8 @@ impl Exchange {
             return;
         }
         if !open.is_sent {
-            // Only one thread sends. It takes the operands without the lock, and puts them back, because the results need them.
+            // Setting `is_sent` makes this thread the only one that sends. It takes the operands out, so that it can encode and send them
+            // without the lock, and then puts them back for the computation of the results.
             open.is_sent = true;
             let operands = std::mem::take(&mut open.operands);
             drop(state);
@@ -289,7 +292,7 @@ impl Exchange {
         }
     }
 
-    /// Reports an error to all devices in a meeting.
+    /// Removes a meeting and reports an error to all its devices.
     fn dissolve(&self, key: Key, why: &RuntimeError) {
         let open = lock(&self.state).meetings.remove(&key);
         if let Some(open) = open {
@@ -304,7 +307,7 @@ impl Exchange {
         }
     }
 
-    /// Completes all meetings with an error, because a process was lost.
+    /// Completes all meetings with an error if a process was lost.
     pub(super) fn fail(&self, job: &dyn Members) {
         let keys: Vec<Key> = lock(&self.state).meetings.keys().copied().collect();
         if let Err(error) = job.check() {
@@ -312,7 +315,7 @@ impl Exchange {
         }
     }
 
-    /// Completes the meetings that wait for a process that ended, with an error.
+    /// Completes with an error all meetings that wait for data of a process that ended.
     pub(super) fn process_ended(&self, job: &dyn Members, process: usize) {
         let waits = |(key, open): (&Key, &Open)| {
             let sources = open.spec.as_ref()?.sources(key.group as usize, self.process);

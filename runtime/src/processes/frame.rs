@@ -1,4 +1,4 @@
-//! Messages between two processes, as bytes on a connection.
+//! The encoding of messages between two processes as bytes on a connection.
 //!
 //! A frame consists of its kind (one byte), the length of its key (four bytes, little-endian), the length of its payload (eight bytes), the
 //! key and the payload. Lengths are compared with the limits before anything is allocated.
@@ -6,27 +6,27 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-/// Maximum length of a key.
+/// The maximum length of a key in bytes.
 pub(super) const MAX_KEY: usize = 1024;
 
 const HEAD: usize = 13;
 
-/// The kind of a frame.
+/// The kind of a frame (an encoded message).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The sender is alive.
+    /// A heartbeat: the sender is still running.
     Heartbeat = 0,
-    /// A value for the receiver that waits for the key.
+    /// The payload is a value, which the receiver takes by its key.
     Data = 1,
-    /// A process's part of a collective, which the key identifies.
+    /// A message about a launch or a collective, which the key identifies.
     Collective = 2,
     /// The sender ends normally: nothing more will be sent.
     Goodbye = 3,
     /// Execution failed in the sender; the payload is the reason.
     Failed = 4,
-    /// A value for the store of process 0.
+    /// Sets a value in the key-value store of process 0.
     Put = 5,
-    /// A lookup in the store of process 0.
+    /// Looks up a key in the key-value store of process 0.
     Get = 6,
 }
 
@@ -92,7 +92,7 @@ impl Frame {
             .ok_or_else(|| bad(format!("a message of {length} bytes exceeds the limit of {max} bytes")))?;
         let mut key = vec![0; key_len];
         from.read_exact(&mut key)?;
-        // Memory grows with the received bytes, not with the announced length.
+        // Memory is allocated for the bytes that were received, and not in advance for the length that the sender announced.
         let mut payload = Vec::new();
         from.take(length as u64).read_to_end(&mut payload)?;
         if payload.len() < length {

@@ -1,6 +1,6 @@
 //! Handshake: two processes prove to each other that they know the job's secret.
 //!
-//! Each sends a greeting with a fresh random number, then an HMAC-SHA256 code, keyed with the secret, of both greetings and the sender's
+//! Each sends a greeting with a fresh random number, then an HMAC-SHA256 code, keyed with the secret, over both greetings and the sender's
 //! role (caller or listener). So recorded messages cannot be replayed, and a code cannot be reflected to its sender. The caller sends its
 //! code first. The connection is neither encrypted nor signed afterwards.
 
@@ -16,12 +16,12 @@ const MAGIC: &[u8; 8] = b"shardc\x00\x01";
 const GREETING: usize = 8 + 4 + 4 + 32;
 const CODE: usize = 32;
 
-/// The side of a connection.
+/// The role of a process on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// The process that connected.
+    /// The process that started the connection.
     Caller = 0,
-    /// The process that listened.
+    /// The process that accepted the connection.
     Listener = 1,
 }
 
@@ -30,7 +30,7 @@ pub(super) enum Side {
 pub(super) enum Refusal {
     /// The other process has a different secret, or none.
     Secret,
-    /// The other process is not a process of a job with this many processes.
+    /// The other process does not belong to a job with the same number of processes; the text is the difference.
     Job(String),
     /// The connection failed, or nothing was received in time.
     Io(io::Error),
@@ -52,7 +52,7 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// The listener's response to the caller's proof.
+/// The possible responses of the listener to the caller's proof.
 const WELCOME: u8 = 0;
 const WRONG_SECRET: u8 = 1;
 
@@ -92,7 +92,7 @@ pub(super) fn shake_hands(
         check(stream, secret, other, caller, listener)?;
     } else {
         if check(stream, secret, other, caller, listener).is_err() {
-            // The caller is notified; an error of the notification is ignored.
+            // Notifies the caller that its secret is wrong; an error of this write is ignored.
             let _ = stream.write_all(&[WRONG_SECRET]);
             return Err(Refusal::Secret);
         }
@@ -179,7 +179,7 @@ mod tests {
     fn proofs_cannot_be_reflected() {
         let (mut calling, mut listening) = pair();
         let thread = std::thread::spawn(move || {
-            // The peer reflects all messages.
+            // Simulates an attacker who sends every message back to its sender.
             let mut bytes = [0u8; GREETING];
             calling.read_exact(&mut bytes).unwrap();
             calling.write_all(&bytes).unwrap();

@@ -1,4 +1,4 @@
-//! State shared by the threads of a process: its connections, received messages, the store, and the collectives in progress.
+//! State shared by the threads of a process: its connections, received messages, the key-value store, and the collectives in progress.
 
 use std::collections::HashMap;
 use std::net::Shutdown;
@@ -16,24 +16,24 @@ use super::peer::{self, Listener, Peer};
 use super::store::{self, Store};
 use crate::error::{Result, RuntimeError};
 
-/// Time that a leaving process waits until its last messages are sent.
+/// The maximum time that a process which leaves the job waits until its last messages are sent.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Maximum length in bytes of the reason of a failure that is sent to others.
+/// The maximum length in bytes of the text about a failure that is sent to other processes.
 const MAX_REASON: usize = 4096;
 
-/// A process's shared state.
+/// The state of one process of a job, which its threads share.
 pub(crate) struct Job {
     pub(super) options: ProcessOptions,
     peers: Vec<Option<Peer>>,
     mail: Mail,
     store: Mutex<Store>,
     pub(crate) exchange: Exchange,
-    /// The number of earlier gathers with each name.
+    /// The number of earlier calls of [`Job::all_gather`], by name.
     rounds: Mutex<HashMap<String, u64>>,
     questions: AtomicU64,
     leaving: AtomicBool,
-    /// Disconnected when all writing threads have ended.
+    /// A channel that is disconnected when the writing threads of all connections have ended.
     farewell: Mutex<Receiver<()>>,
 }
 
@@ -98,7 +98,7 @@ impl Job {
             )));
         }
         if let Some(Some(peer)) = self.peers.get(to) {
-            // If the thread has ended, it has already recorded the reason.
+            // Sending fails if the writing thread has ended; it has already recorded the reason.
             let _ = peer.outbox.send(frame);
         }
         Ok(())
@@ -108,9 +108,9 @@ impl Job {
         (0..self.peers.len()).try_for_each(|to| self.send(to, frame.clone()))
     }
 
-    /// Records that a process is lost, and makes all waits for processes fail.
+    /// Records that a process is lost, and makes all waits for other processes fail.
     pub(super) fn lose(&self, process: usize, what: &str) {
-        // After a goodbye, no more messages are expected.
+        // A process that said goodbye is not lost when its connection closes.
         if self.mail.has_ended(process) {
             return;
         }
@@ -127,7 +127,7 @@ impl Job {
         }
     }
 
-    /// Sends the reason of this process's failure to all others; returns the reason as sent.
+    /// Sends the reason of this process's failure to all others; returns the reason, shortened to the length that was sent.
     fn tell_of_failure<'r>(&self, reason: &'r str) -> &'r str {
         let reason = &reason[..reason.floor_char_boundary(MAX_REASON)];
         let _ = self.send_to_all(&Frame::new(Kind::Failed, &[], reason.as_bytes().to_vec()));
@@ -141,7 +141,7 @@ impl Job {
         }
     }
 
-    /// Sends `bytes` to all processes and receives theirs, by index. Every process must call this with the same name.
+    /// Sends `bytes` to all processes, and returns the bytes of each process, by index. Every process must call this with the same name.
     pub(super) fn all_gather(&self, name: &str, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
         self.check()?;
         let round = {
@@ -168,7 +168,7 @@ impl Job {
         Err(RuntimeError::ProcessTimeout { what: name.to_owned(), limit: self.options.time_limit, missing })
     }
 
-    /// Sets a value in the store.
+    /// Sets a value in the key-value store of process 0.
     pub(crate) fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         self.check()?;
         if self.index() == 0 {
@@ -201,12 +201,13 @@ impl Job {
         if to == self.index() {
             self.mail.deliver(to, key, Arc::new(payload));
         } else {
-            // A value that is too long was rejected by `put`.
+            // An error is impossible: `put` has rejected values that are too long for a message.
             let _ = self.send(to, Frame::new(Kind::Data, &key, payload));
         }
     }
 
-    /// Looks up a value in the store, and waits for it for `patience`; `None` if there is none by then.
+    /// Looks up a value in the key-value store of process 0. If `patience` is set and the key has no value, waits at most that long until
+    /// it has one. Returns `None` if there is no value.
     pub(crate) fn get(&self, key: &[u8], patience: Option<Duration>) -> Result<Option<Vec<u8>>> {
         let number = self.questions.fetch_add(1, Ordering::Relaxed);
         let waits = patience.is_some();
@@ -220,15 +221,15 @@ impl Job {
         Ok(answer.and_then(|answer| store::read_answer(&answer)))
     }
 
-    /// Sends a goodbye to all processes, and waits briefly until it is sent. If a process was lost, the others are notified of that first,
-    /// because they must not mistake this goodbye for a normal end.
+    /// Sends a goodbye to all processes, and waits briefly until it is sent. If a process was lost, the others are first notified of the
+    /// loss, so that they do not take this goodbye for a normal end.
     pub(super) fn leave(&self) {
         self.leaving.store(true, Ordering::Relaxed);
         if let Err(lost) = self.mail.check() {
             self.tell_of_failure(&lost.to_string());
         }
         let _ = self.send_to_all(&Frame::new(Kind::Goodbye, &[], Vec::new()));
-        // Nothing is ever sent on this channel: the wait ends when the last writing thread drops its end.
+        // Nothing is sent on this channel: the wait ends when the last writing thread drops its sender.
         let _ = lock(&self.farewell).recv_timeout(FAREWELL);
         for peer in self.peers.iter().flatten() {
             let _ = peer.stream.shutdown(Shutdown::Write);

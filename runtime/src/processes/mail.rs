@@ -1,4 +1,4 @@
-//! Received messages that have not been taken yet, and the processes that are gone.
+//! The received values that no caller has taken yet, and the processes that ended or were lost.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,15 +6,15 @@ use std::time::Instant;
 
 use crate::error::{Result, RuntimeError};
 
-/// Values by sender and key, in order of arrival.
+/// The received values, by index of the sender and by key, in the order of arrival.
 type Boxes = HashMap<(usize, Vec<u8>), VecDeque<Arc<Vec<u8>>>>;
 
 #[derive(Default)]
 struct State {
     boxes: Boxes,
-    /// Processes that left the job normally.
+    /// The processes that left the job normally: their names for messages, by index.
     ended: BTreeMap<usize, String>,
-    /// The first process that was lost; afterwards the job cannot continue.
+    /// The index of the first process that was lost, and the reason; the job cannot continue after a loss.
     lost: Option<(usize, String)>,
 }
 
@@ -43,7 +43,7 @@ impl Mail {
         self.changed.notify_all();
     }
 
-    /// Records that a process was lost, unless another process was lost before. Returns whether this is the first.
+    /// Records that a process was lost, unless another process was lost before. Returns whether this is the first process that was lost.
     pub(super) fn note_loss(&self, process: usize, reason: &str) -> bool {
         let mut state = lock(&self.state);
         let is_first = state.lost.is_none();
@@ -55,7 +55,7 @@ impl Mail {
         is_first
     }
 
-    /// Whether a process left the job normally.
+    /// Returns whether a process left the job normally.
     pub(super) fn has_ended(&self, process: usize) -> bool {
         lock(&self.state).ended.contains_key(&process)
     }
@@ -72,7 +72,7 @@ impl Mail {
         needed.try_for_each(|process| state.check_process(process))
     }
 
-    /// Takes the next value from a sender under a key, waiting until `deadline`; `None` after that.
+    /// Takes the next value with this key from process `from`, and waits for it until `deadline`; `None` if it has not arrived by then.
     pub(super) fn take(
         &self,
         from: usize,

@@ -3,7 +3,7 @@
 //! Each process of a job calls [`Processes::connect`] with the same options except its index. Each is then connected to all others, after a
 //! mutual proof that both processes know the job's secret. Data is not encrypted: the network between the processes must be trusted.
 //!
-//! A wait for another process ends with an error within seconds after that process is gone: its connection closes, it is silent for longer
+//! A wait for another process ends with an error within seconds if that process is lost: its connection closes, it is silent for longer
 //! than [`ProcessOptions::patience`], or it reports a failed execution.
 //!
 //! | file | contents |
@@ -11,7 +11,7 @@
 //! | `options` | the options of a process, and their environment variables |
 //! | `connect`, `handshake` | connecting, and the proof of the secret |
 //! | `frame`, `peer` | messages, and the threads that read and write them |
-//! | `job`, `mail`, `store` | state shared by the threads: values to be taken, lost processes, keys and values |
+//! | `job`, `mail`, `store` | state that the threads share: received values, lost processes, the key-value store |
 //! | `exchange`, `spec`, `compute`, `tellers` | collectives between processes, for plugins that have none |
 //!
 //! ```no_run
@@ -51,9 +51,10 @@ pub(crate) use spec::ATTRIBUTE;
 
 use crate::error::Result;
 
-/// The custom call target of collectives between processes, for a plugin that has none.
+/// The custom call target by which programs run collectives between processes, for plugins that do not implement such collectives.
 pub const COLLECTIVE_TARGET: &str = "shardc.collective";
-/// The custom call target that returns the index of a process's first device, as a scalar of type `ui32`, in such a program.
+/// The custom call target that returns the index of the calling process's first device among all devices of the program, as a scalar of
+/// type `ui32`.
 pub const FIRST_DEVICE_TARGET: &str = "shardc.first_device";
 
 /// One process's view of the processes of a job. Cheap to clone; dropping the last clone notifies the others that this process leaves the
@@ -78,7 +79,7 @@ impl std::fmt::Debug for Processes {
 }
 
 impl Processes {
-    /// Connects to the other processes of the job, and waits for those that have not started.
+    /// Connects to the other processes of the job, and waits for processes that have not started yet.
     ///
     /// # Errors
     ///
@@ -100,7 +101,7 @@ impl Processes {
         self.job().count()
     }
 
-    /// Checks that all processes are running or ended normally.
+    /// Returns an error if a process was lost; all other processes are still running, or ended normally.
     ///
     /// # Errors
     ///
@@ -118,21 +119,21 @@ impl Processes {
         self.all_gather(name, &[]).map(drop)
     }
 
-    /// Sends `bytes` to all processes and returns the bytes of each, by index. Every process must call this with the same name; a name may
-    /// be reused.
+    /// Sends `bytes` to all processes, and returns the bytes of each process, by index. Every process must call this with the same name; a
+    /// name may be reused.
     ///
     /// # Errors
     ///
     /// - [`RuntimeError::ProcessLost`](crate::RuntimeError::ProcessLost) if a process is gone.
     /// - [`RuntimeError::ProcessTimeout`](crate::RuntimeError::ProcessTimeout) with the processes that did not call within
     ///   [`ProcessOptions::time_limit`].
-    /// - [`RuntimeError::Processes`](crate::RuntimeError::Processes) if there are more bytes than [`ProcessOptions::max_message`], or
-    ///   the name is longer than 1000.
+    /// - [`RuntimeError::Processes`](crate::RuntimeError::Processes) if there are more bytes than [`ProcessOptions::max_message`], or the
+    ///   name is longer than 1000 bytes.
     pub fn all_gather(&self, name: &str, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
         self.job().all_gather(name, bytes)
     }
 
-    /// Sets a value in the job's store, which process 0 keeps.
+    /// Sets a value in the job's key-value store, which process 0 keeps.
     ///
     /// # Errors
     ///
@@ -141,11 +142,11 @@ impl Processes {
         self.job().put(key.as_bytes(), value)
     }
 
-    /// The value of a key in the job's store. Waits for it for `patience`.
+    /// Returns the value of a key in the job's key-value store. Waits at most `patience` until the key has a value.
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::ProcessTimeout`](crate::RuntimeError::ProcessTimeout) if it is not set in time; a process is lost.
+    /// [`RuntimeError::ProcessTimeout`](crate::RuntimeError::ProcessTimeout) if the key has no value by then; a process is lost.
     pub fn get(&self, key: &str, patience: Duration) -> Result<Vec<u8>> {
         let missing = || crate::RuntimeError::ProcessTimeout {
             what: format!("a value of {key:?}"),
@@ -155,7 +156,7 @@ impl Processes {
         self.job().get(key.as_bytes(), Some(patience))?.ok_or_else(missing)
     }
 
-    /// The current value of a key in the job's store, if there is one.
+    /// Returns the current value of a key in the job's key-value store; `None` if it has none. Does not wait for a value.
     ///
     /// # Errors
     ///

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use crate::error::{Result, RuntimeError};
 
-/// Minimum length of a secret in bytes.
+/// The minimum length of a secret in bytes.
 const MIN_SECRET: usize = 16;
 
-/// Maximum number of processes of a job: each is connected to all others.
+/// Maximum number of processes of a job: it is limited because each process is connected to all others.
 pub const MAX_PROCESSES: usize = 1024;
 
-/// A secret that only the processes of a job know. Each connection begins with a proof of it. It is never sent and never printed.
+/// A secret that only the processes of a job know. At the start of each connection, both processes prove that they know the secret, which
+/// is never sent and never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Box<[u8]>);
 
@@ -21,7 +22,7 @@ impl Secret {
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::Processes`] if there are fewer than 16.
+    /// [`RuntimeError::Processes`] if there are fewer than 16 bytes.
     pub fn new(bytes: impl AsRef<[u8]>) -> Result<Secret> {
         let bytes = bytes.as_ref();
         if bytes.len() < MIN_SECRET {
@@ -56,19 +57,20 @@ pub struct ProcessOptions {
     pub coordinator: String,
     /// The job's secret.
     pub secret: Secret,
-    /// Time limit of connecting at the start of the job; two minutes by default.
+    /// The time limit for connecting at the start of the job; two minutes by default.
     pub connect_timeout: Duration,
-    /// The time without a message after which a process is lost; 5 s by default. Each process sends a heartbeat after a tenth of that time.
+    /// The time without a message after which a process counts as lost; 5 s by default. Each process sends a heartbeat after a tenth of
+    /// this time.
     pub patience: Duration,
     /// Time limit of a barrier, a gather or a lookup; half an hour by default.
     pub time_limit: Duration,
-    /// Maximum size of one message in bytes; 2 GiB by default. Longer messages are rejected by their sender, and are an error at their
-    /// receiver.
+    /// Maximum size of one message in bytes; 2 GiB by default. A longer message is an error in the process that sends it, and in the
+    /// process that receives it.
     pub max_message: usize,
 }
 
 impl ProcessOptions {
-    /// Options with the default times and sizes.
+    /// Creates options with the default time limits and message size.
     #[must_use]
     pub fn new(index: usize, count: usize, coordinator: impl Into<String>, secret: Secret) -> ProcessOptions {
         ProcessOptions {
@@ -83,8 +85,8 @@ impl ProcessOptions {
         }
     }
 
-    /// The options from environment variables, with defaults as in [`ProcessOptions::new`]; `None` if they do not describe a job of several
-    /// processes. `get` looks up a variable.
+    /// Reads the options from environment variables, with the defaults of [`ProcessOptions::new`]. `None` if the variables do not describe
+    /// a job of several processes. `get` returns the value of a variable.
     ///
     /// | variable | value |
     /// |---|---|
@@ -93,7 +95,7 @@ impl ProcessOptions {
     /// | `SHARDC_COORDINATOR` | the address at which process 0 listens, `host:port`; under SLURM, the first node and port 12355 |
     /// | `SHARDC_SECRET` | the secret |
     ///
-    /// SLURM's variables are used only if `SHARDC_SECRET` is set, so that a program that SLURM merely starts once per node is not changed.
+    /// SLURM's variables are used only if `SHARDC_SECRET` is set, so that they do not make a job of independent programs that SLURM starts.
     ///
     /// # Errors
     ///
@@ -156,12 +158,12 @@ impl ProcessOptions {
     }
 }
 
-/// The environment variables of a job of this many processes on this machine: a new secret, and a currently free port. `SHARDC_PROCESS_ID`
-/// is not included: it differs between processes.
+/// Returns the environment variables for a job of `count` processes on this machine, with a new secret and a port that is free now.
+/// `SHARDC_PROCESS_ID` is not included, because it differs between processes.
 ///
 /// # Errors
 ///
-/// [`RuntimeError::Processes`] if there are no random numbers or no free port.
+/// [`RuntimeError::Processes`] if the system provides no random numbers or no free port.
 pub fn local_job(count: usize) -> Result<Vec<(&'static str, String)>> {
     let failed = |error: &dyn fmt::Display| RuntimeError::Processes(format!("cannot create a job: {error}"));
     let mut secret = [0; 32];
@@ -179,7 +181,7 @@ pub fn local_job(count: usize) -> Result<Vec<(&'static str, String)>> {
 /// The default port of process 0 under SLURM.
 const SLURM_PORT: u16 = 12355;
 
-/// The first name of a SLURM node list: `gpu07` for `gpu[07-09,12],cpu3`.
+/// Returns the first node of a SLURM node list: `gpu07` for `gpu[07-09,12],cpu3`.
 fn first_node(list: &str) -> String {
     let end = list.find([',', '[']).unwrap_or(list.len());
     let (name, rest) = list.split_at(end);

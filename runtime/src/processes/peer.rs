@@ -15,31 +15,31 @@ use super::options::ProcessOptions;
 pub(super) struct Peer {
     /// The queue of the writing thread.
     pub(super) outbox: Sender<Frame>,
-    /// Closes the connection.
+    /// A handle of the connection, with which it can be closed.
     pub(super) stream: TcpStream,
-    /// The process for messages, such as `process 1 (10.0.0.2:40123)`.
+    /// The description of the other process for messages, such as `process 1 (10.0.0.2:40123)`.
     pub(super) name: String,
 }
 
-/// The receiver of the messages and events of connections.
+/// Handles the messages and events of the connections to other processes.
 pub(super) trait Listener: Send + Sync + 'static {
-    /// The options of the listener.
+    /// Returns the options of this process.
     fn options(&self) -> &ProcessOptions;
 
-    /// Whether this process is leaving, so that closed connections are expected.
+    /// Returns whether this process is leaving the job; if so, closed connections are expected.
     fn is_leaving(&self) -> bool;
 
-    /// Handles a message.
+    /// Handles a message of the process with index `from`.
     fn receive(&self, from: usize, frame: Frame);
 
     /// Records that a process left the job normally.
     fn ended(&self, process: usize);
 
-    /// Records that a process is lost, and makes all waits for processes fail.
+    /// Records that a process is lost, and makes all waits for other processes fail.
     fn lose(&self, process: usize, what: &str);
 }
 
-/// Starts the threads of the connection to a process. `done` is dropped when the writing thread has ended.
+/// Starts the two threads of the connection to a process. The writing thread drops `done` when it ends.
 pub(super) fn start<L: Listener>(
     listener: &Arc<L>,
     process: usize,

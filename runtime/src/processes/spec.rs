@@ -1,7 +1,7 @@
-//! The text form of a collective between processes.
+//! The text that describes a collective between processes, and its parser.
 //!
-//! A partitioned program is the same text for all processes. Its collectives between processes are calls of
-//! [`TARGET`](crate::processes::COLLECTIVE_TARGET) with one string attribute, [`ATTRIBUTE`]:
+//! All processes run the same partitioned program. Its collectives between processes are custom calls with the target
+//! [`TARGET`](crate::processes::COLLECTIVE_TARGET) and one string attribute, [`ATTRIBUTE`]:
 //!
 //! ```text
 //! all_reduce channel=3 per=4 by=add types=f32,bf16 groups=0,4;1,5;2,6;3,7
@@ -18,13 +18,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shardc_ir::{DType, ReductionKind};
 
-/// The name of the attribute.
+/// The name of the string attribute of the custom call.
 pub(crate) const ATTRIBUTE: &str = "collective";
 
-/// Maximum number of devices in a list of groups.
+/// The maximum total number of devices in a list of groups.
 const MAX_DEVICES: usize = 1 << 20;
 
-/// The kind of collective.
+/// The kind of a collective, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     /// Every device of a group gets the reduction of all operands.
@@ -33,13 +33,14 @@ pub(super) enum Action {
     AllGather { dim: usize },
     /// Each device of a group gets its block along `dim` of the reduction of all operands.
     ReduceScatter { by: ReductionKind, dim: usize },
-    /// Each device of a group gets its block along `split` of every operand, concatenated along `concat`.
+    /// Each operand in a group is divided into blocks along `split`. Each device gets its block of every operand, concatenated along
+    /// `concat`.
     AllToAll { split: usize, concat: usize },
     /// The target of each source-target pair gets the operand of the source; other devices get zeros.
     Permute,
 }
 
-/// A collective.
+/// The description of a collective between processes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Spec {
     pub(super) action: Action,
@@ -47,13 +48,13 @@ pub(super) struct Spec {
     pub(super) channel: u64,
     /// The number of devices of each process.
     pub(super) per: usize,
-    /// Element type of each operand.
+    /// The element type of each operand.
     pub(super) types: Vec<DType>,
     pub(super) groups: Vec<Vec<usize>>,
 }
 
 impl Spec {
-    /// Parses the text.
+    /// Parses the text of a description. The error is a message.
     pub(super) fn parse(text: &str) -> Result<Spec, String> {
         let mut words = text.split_whitespace();
         let name = words.next().unwrap_or_default();
@@ -115,12 +116,13 @@ impl Spec {
         Ok(())
     }
 
-    /// The process of a device.
+    /// Returns the index of the process to which a device belongs.
     pub(super) fn process_of(&self, device: usize) -> usize {
         device / self.per
     }
 
-    /// The group of a device; `None` if it is in no group. A permute is one group of all devices of all processes.
+    /// Returns the index of the group of a device; `None` if it is in no group. A permute counts as one group of all devices of all
+    /// processes.
     pub(super) fn group_of(&self, device: usize) -> Option<usize> {
         match self.action {
             Action::Permute => Some(0),
@@ -128,7 +130,7 @@ impl Spec {
         }
     }
 
-    /// The devices of a process in a group, in the group's order.
+    /// Returns the indices of the devices that a process has in a group, in the order of the group.
     pub(super) fn members(&self, group: usize, process: usize) -> Vec<usize> {
         match self.action {
             Action::Permute => (process * self.per..(process + 1) * self.per).collect(),
@@ -138,12 +140,12 @@ impl Spec {
         }
     }
 
-    /// The other processes to which a process sends in an execution by a group.
+    /// Returns the indices of the other processes to which a process sends data when a group executes the collective.
     pub(super) fn targets(&self, group: usize, process: usize) -> BTreeSet<usize> {
         self.partners(group, process, |pair| (pair[0], pair[1]))
     }
 
-    /// The other processes from which a process receives in an execution by a group.
+    /// Returns the indices of the other processes from which a process receives data when a group executes the collective.
     pub(super) fn sources(&self, group: usize, process: usize) -> BTreeSet<usize> {
         self.partners(group, process, |pair| (pair[1], pair[0]))
     }
@@ -176,7 +178,7 @@ fn reduction(name: &str) -> Option<ReductionKind> {
     [K::Add, K::Mul, K::Max, K::Min, K::And, K::Or, K::Xor].into_iter().find(|kind| word(*kind) == name)
 }
 
-/// The name of a reduction in the text.
+/// Returns the name of a reduction in the text of a description.
 fn word(kind: ReductionKind) -> &'static str {
     match kind {
         ReductionKind::Add => "add",

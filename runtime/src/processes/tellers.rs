@@ -1,12 +1,13 @@
-//! Threads that deliver results, one for each device.
+//! Threads that deliver the results of collectives to devices, one thread for each device.
 //!
-//! Completing the future that a device waits for runs XLA's next work of that device on the same thread. That work may be a collective that
-//! waits for this process's other devices. So no thread delivers to two devices, and threads that read messages deliver to none.
+//! When the future for which a device waits is completed, XLA runs the next work of that device on the thread that completed it. That work
+//! may be a collective that waits for this process's other devices. So no thread may deliver results to two devices, and the threads that
+//! read messages must not deliver any.
 //!
 //! One thread per device suffices, because XLA starts the collectives of a program in the same order on all devices. Consider the earliest
 //! collective in which devices wait. Devices that have not arrived at it do not wait in an earlier collective, so their threads are free to
-//! deliver to them. Their pending results do not depend on devices that are further behind: all devices that have arrived at a collective
-//! have done everything on which it depends.
+//! deliver to them. The results that they wait for do not depend on devices that have executed less of the program: all devices that have
+//! arrived at a collective have done everything on which it depends.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -16,7 +17,7 @@ use super::mail::lock;
 
 type Telling = Box<dyn FnOnce() + Send>;
 
-/// The threads; each starts with the first delivery to its device.
+/// The threads that deliver results, by device index. Each starts with the first delivery to its device.
 #[derive(Default)]
 pub(super) struct Tellers {
     threads: Mutex<HashMap<usize, Sender<Telling>>>,
@@ -40,7 +41,7 @@ impl Tellers {
             let _ = queue.send(telling);
             threads.insert(device, queue);
         } else {
-            // Dropping the callback reports an error to the device.
+            // The thread cannot be started. Dropping the callback reports an error to the device.
             drop(telling);
         }
     }

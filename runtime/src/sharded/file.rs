@@ -1,4 +1,4 @@
-//! Arrays read from files: each process reads the blocks of its devices.
+//! Reads sharded arrays from files: each process reads the blocks of its devices.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -14,8 +14,8 @@ use crate::layout::ShardLayout;
 use crate::placement::Placement;
 
 impl ShardedArray {
-    /// Reads an array that is stored in a file from byte `start`: dense, row-major, little-endian, elements smaller than a byte in one byte
-    /// each. Only the blocks of this process's devices are read, one at a time.
+    /// Reads an array that is stored in a file from byte `start`: dense, row-major and little-endian, with elements smaller than a byte in
+    /// one byte each. Only the blocks of this process's devices are read, one at a time.
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ impl ShardedArray {
     }
 }
 
-/// Reads a block in runs of contiguous elements.
+/// Reads a block, with one read for each run of elements that are contiguous in the file.
 fn read_block(
     file: &mut File,
     dtype: DType,
@@ -51,7 +51,8 @@ fn read_block(
     block: &BlockRequest,
 ) -> std::io::Result<Result<HostArray>> {
     let width = dtype.bytes();
-    // From this dimension on the block spans the full array; the dimension before it is the last that is sharded.
+    // `whole` is the first dimension from which on the block spans the full array. The dimension before it is the last sharded dimension,
+    // so runs are contiguous from there on.
     let whole = shape.iter().zip(&block.extent).rposition(|(n, part)| n != part).map_or(0, |dim| dim + 1);
     let cut = whole.saturating_sub(1);
     let run: usize = block.extent[cut..].iter().product();

@@ -18,12 +18,12 @@ use crate::layout::{ReplicaDisagreement, ShardLayout};
 use crate::placement::Placement;
 use crate::processes::Processes;
 
-/// A block of a global array, as a request for its elements.
+/// A request for the elements of a block of a global array, for one device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockRequest {
     /// The position of the device in the sharding.
     pub place: usize,
-    /// The offsets of the block in the global array.
+    /// The offset of the block in the global array, by dimension.
     pub offsets: Vec<usize>,
     /// The sizes of the block without padding.
     pub extent: Vec<usize>,
@@ -31,7 +31,7 @@ pub struct BlockRequest {
     pub padded: Vec<usize>,
 }
 
-/// A global array as blocks on devices. Cheap to clone: clones share device memory.
+/// A global array that is sharded: each device has a block. Cheap to clone: clones share device memory.
 ///
 /// In a job of several processes, each process has the blocks of its own devices, and the sharding over the devices of all processes.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ pub struct ShardedArray {
 }
 
 impl ShardedArray {
-    /// Shards an array over devices; this process's devices get their blocks, one after the other.
+    /// Shards an array over devices. Copies the blocks of this process's devices to them, one after the other.
     ///
     /// # Errors
     ///
@@ -62,8 +62,8 @@ impl ShardedArray {
         })
     }
 
-    /// Shards an array over devices as [`ShardedArray::from_host`] does, and returns before the blocks are copied if the plugin
-    /// can; until then they are also on the host. The array may be changed or dropped.
+    /// Shards an array over devices as [`ShardedArray::from_host`] does, and returns before the blocks are copied if the plugin can; until
+    /// they are copied, they are also in host memory. The source array may be changed or dropped at once.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl ShardedArray {
     ) -> Result<ShardedArray> {
         array.check()?;
         let put = |block: &Arc<HostArray>, device: &Device| client.send(Arc::clone(block), device);
-        // Devices with the same block share one slice.
+        // Devices with the same block share one host copy of it.
         let mut made: BTreeMap<_, Arc<HostArray>> = BTreeMap::new();
         ShardedArray::spread(&devices.into(), layout, array.dtype, put, |layout, place| {
             Ok(match made.entry((layout.offsets(place), layout.addend(place))) {
@@ -86,8 +86,8 @@ impl ShardedArray {
         })
     }
 
-    /// Creates an array from blocks that `block` returns, one for each device of this process, so the full array is never on the
-    /// host. Consecutive devices with the same block share one call. A block may be returned with or without its padding.
+    /// Creates an array from blocks. `block` is called for the devices of this process, one after the other, so the full array is never in
+    /// host memory. It is called once for consecutive devices with the same block. A block may be returned with or without its padding.
     ///
     /// # Errors
     ///
@@ -155,7 +155,8 @@ impl ShardedArray {
         Ok(ShardedArray { layout, dtype, buffers, places: placement.places().into() })
     }
 
-    /// Wraps the results of a program, if all its devices belong to this process.
+    /// Creates an array from its blocks on devices, such as one result of a program, without a copy. `buffers[i]` is the block of the
+    /// sharding's device `i`; all devices must belong to this process.
     ///
     /// # Errors
     ///
@@ -166,7 +167,8 @@ impl ShardedArray {
         ShardedArray::from_local(layout, places, buffers)
     }
 
-    /// Wraps blocks on this process's devices; `places[i]` is the position of the `i`-th block in the sharding.
+    /// Creates an array from the blocks on this process's devices, without a copy. `places[i]` is the position in the sharding of the
+    /// device of `buffers[i]`.
     fn from_local(layout: ShardLayout, places: Arc<[usize]>, buffers: Vec<Buffer>) -> Result<ShardedArray> {
         if let Some(buffer) = buffers.iter().find(|buffer| buffer.shape() != layout.local_shape()) {
             return Err(RuntimeError::Layout(format!(
@@ -200,7 +202,7 @@ impl ShardedArray {
         &self.layout
     }
 
-    /// The blocks on this process's devices; if these are all devices, in the order of the sharding's devices.
+    /// The blocks on this process's devices. If all devices belong to this process, they are in the order of the sharding's devices.
     #[must_use]
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
@@ -212,7 +214,7 @@ impl ShardedArray {
         &self.places
     }
 
-    /// Whether all blocks are on devices of this process.
+    /// Returns whether all blocks are on devices of this process.
     #[must_use]
     pub fn is_all_here(&self) -> bool {
         self.places.len() == self.layout.num_devices()
@@ -224,17 +226,17 @@ impl ShardedArray {
         self.buffers
     }
 
-    /// Element type and shape of the full array.
+    /// The element type and the shape of the full array.
     #[must_use]
     pub fn ty(&self) -> ArrayType {
         ArrayType { dtype: self.dtype, shape: self.layout.global_shape().to_vec() }
     }
 
-    /// Whether the blocks of this process's devices are ready. Does not wait.
+    /// Returns whether the content of all blocks of this process's devices is available. Does not wait.
     ///
     /// # Errors
     ///
-    /// The error of the program that computes them; or the memory of a block was freed.
+    /// The error of the program that computes the blocks; or the memory of a block was freed.
     pub fn is_ready(&self) -> Result<bool> {
         for buffer in &self.buffers {
             if !buffer.is_ready()? {
@@ -244,7 +246,7 @@ impl ShardedArray {
         Ok(true)
     }
 
-    /// Waits until the blocks of this process's devices are ready.
+    /// Waits until the content of all blocks of this process's devices is available.
     ///
     /// # Errors
     ///
@@ -262,8 +264,8 @@ impl ShardedArray {
         self.buffers.iter().map(Buffer::to_host).collect()
     }
 
-    /// Copies the block of one device of this process to the host, without its padding; `None` if no device of this process has
-    /// this position.
+    /// Copies a block to the host, without its padding. `place` is the position of its device in the sharding; `None` if no device of this
+    /// process has this position.
     ///
     /// # Errors
     ///
@@ -276,12 +278,12 @@ impl ShardedArray {
         Ok(Some((request, block)))
     }
 
-    /// Assembles the array on the host; for replicas, the first block is used.
+    /// Assembles the array on the host; if several devices hold the same block, that of the first is used.
     ///
     /// # Errors
     ///
     /// A copy fails; [`RuntimeError::Layout`] if the devices of this process do not hold the full array: then
-    /// [`ShardedArray::to_host_across`] requests the rest from other processes.
+    /// [`ShardedArray::to_host_across`] gets the remaining blocks from other processes.
     pub fn to_host(&self) -> Result<HostArray> {
         let gathered = self.layout.gather_at(&self.places, &self.shards()?);
         gathered.map_err(|error| match error {
@@ -294,19 +296,19 @@ impl ShardedArray {
         })
     }
 
-    /// Assembles the array on the host of every process. All processes must call this for the same arrays in the same order.
-    /// Replicated data is not sent.
+    /// Assembles the array on the host of every process. All processes must call this for the same arrays in the same order. An array that
+    /// is replicated on all devices is not sent.
     ///
     /// # Errors
     ///
     /// A copy fails, or another process is gone or sends inconsistent data.
     pub fn to_host_across(&self, processes: &Processes) -> Result<HostArray> {
-        // This depends only on the sharding, so that all processes agree.
+        // The decision whether to send depends only on the sharding, so that all processes decide in the same way.
         let is_whole = self.layout.num_addends() == 1 && self.layout.shards().iter().all(|&k| k == 1);
         if self.is_all_here() || is_whole {
             return self.to_host();
         }
-        // Blocks held by several devices of this process are sent once.
+        // If several devices of this process hold the same block, it is sent once.
         let mut sent = Vec::new();
         let (mut places, mut message) = (Vec::new(), Vec::new());
         for (&place, buffer) in self.places.iter().zip(&self.buffers) {
@@ -342,7 +344,7 @@ impl ShardedArray {
         self.layout.gather_at(&all_places, &shards)
     }
 
-    /// Compares the blocks of this process's devices that hold the same block; see [`ShardLayout::check_replicas`].
+    /// Compares the copies of each block that several devices of this process hold; see [`ShardLayout::check_replicas`].
     ///
     /// # Errors
     ///
@@ -351,8 +353,8 @@ impl ShardedArray {
         self.layout.check_replicas_at(&self.places, &self.shards()?)
     }
 
-    /// The argument lists for [`crate::LoadedExecutable::execute`] on `devices` devices of this process: one list per device, with one
-    /// block of each array.
+    /// Returns the argument lists for [`crate::LoadedExecutable::execute`] of a program that runs on `devices` devices of this process.
+    /// There is one list per device, with the device's block of each array.
     ///
     /// # Errors
     ///
@@ -368,7 +370,8 @@ impl ShardedArray {
         Ok((0..devices).map(list).collect())
     }
 
-    /// Wraps the results of [`crate::LoadedExecutable::execute`], one array per sharding, if all devices belong to this process.
+    /// Creates arrays from the results of [`crate::LoadedExecutable::execute`]: result `i` has the sharding `layouts[i]`. All devices must
+    /// belong to this process.
     ///
     /// # Errors
     ///
@@ -377,7 +380,8 @@ impl ShardedArray {
         ShardedArray::of_results(results, layouts, (0..results.len()).collect(), results.len())
     }
 
-    /// Wraps the results of a program on `devices`.
+    /// Creates arrays from the results of a program on `devices`, which may be some of the devices of a job: result `i` has the sharding
+    /// `layouts[i]`.
     ///
     /// # Errors
     ///
@@ -412,7 +416,7 @@ impl ShardedArray {
     }
 }
 
-/// The block of a device.
+/// Returns the request for the block of the device at position `place` of the sharding.
 fn request(layout: &ShardLayout, place: usize) -> Result<BlockRequest> {
     match (layout.offsets(place), layout.extent(place)) {
         (Some(offsets), Some(extent)) => {
@@ -425,7 +429,8 @@ fn request(layout: &ShardLayout, place: usize) -> Result<BlockRequest> {
     }
 }
 
-/// Decodes the positions at the beginning of a message; also returns the rest of the message, which contains the blocks.
+/// Decodes the device positions at the beginning of a message, and returns them with the rest of the message, which contains the blocks.
+/// `None` if the message is invalid.
 fn read_places(message: &[u8]) -> Option<(Vec<usize>, &[u8])> {
     let number = |bytes: &[u8]| usize::try_from(u64::from_le_bytes(bytes.try_into().ok()?)).ok();
     let (count, rest) = message.split_at_checked(8)?;

@@ -11,11 +11,10 @@ use crate::layout::ShardLayout;
 use crate::placement::Placement;
 
 impl ShardedArray {
-    /// Reshards the array to another sharding over these devices, possibly with a different mesh, or on devices of a different client. A
-    /// device that already holds its block keeps it. Other blocks go through the host, each assembled from the blocks that it overlaps.
+    /// Reshards the array to the sharding `layout` over `devices`, which may have a different mesh or belong to a different client. A
+    /// device that already holds its new block keeps it. Each other block is assembled on the host, from the old blocks that it overlaps.
     ///
-    /// In a job of several processes all must call this, and the full array is temporarily on each host, unless it is replicated on every
-    /// device.
+    /// In a job of several processes, all processes must call this. The full array is then temporarily in the memory of each host.
     ///
     /// # Errors
     ///
@@ -61,7 +60,8 @@ impl ShardedArray {
         Ok(array)
     }
 
-    /// The blocks of the target sharding that are already on their devices, keyed by position.
+    /// Returns the blocks of the target sharding that are already on their devices, keyed by the position of the device in the target
+    /// sharding.
     fn kept(&self, client: &Client, placement: &Placement, layout: &ShardLayout) -> BTreeMap<usize, Buffer> {
         let is_alike = layout.local_shape() == self.layout.local_shape();
         let mut kept = BTreeMap::new();
@@ -86,7 +86,7 @@ struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// Assembles a part of the array from all blocks that it overlaps.
+    /// Assembles a part of the array on the host, from all blocks that the part overlaps.
     fn collect(&mut self, offsets: &[usize], extent: &[usize], target: &ShardLayout) -> Result<HostArray> {
         let layout = &self.array.layout;
         let mut part = HostArray::zeros(self.array.dtype, extent)?;

@@ -12,7 +12,7 @@ use shardc_runtime::{
     Buffer, Client, ClientOptions, Environment, HostArray, LoadedExecutable, Plugin, PluginKind, plugin,
 };
 
-/// The plugin of a kind, or `None` after reporting why the test is skipped.
+/// Finds the plugin of a kind. If there is none, prints why the test is skipped and returns `None`.
 pub(crate) fn found(kind: PluginKind) -> Option<FoundPlugin> {
     match plugin::find(kind, &Environment::from_process()) {
         Ok(found) => Some(found),
@@ -28,14 +28,14 @@ pub(crate) fn found(kind: PluginKind) -> Option<FoundPlugin> {
     }
 }
 
-/// A client with this many virtual devices, or `None` after reporting why the test is skipped.
+/// Creates a client with this many virtual devices. If there is no CPU plugin, prints why the test is skipped and returns `None`.
 pub(crate) fn cpu_client(devices: usize) -> Option<Client> {
     let found = found(PluginKind::Cpu)?;
     let plugin = Plugin::load(&found.path).unwrap();
     Some(Client::new(&plugin, ClientOptions { cpu_device_count: Some(devices) }).unwrap())
 }
 
-/// Copies `arrays[device][i]` to the devices of a program.
+/// Copies arrays to the devices of a program: `arrays[device][i]` is argument `i` of the device.
 pub(crate) fn place(
     client: &Client,
     program: &LoadedExecutable,
@@ -69,7 +69,7 @@ impl Watchdog {
     }
 }
 
-/// Sums a vector of four elements over eight devices, in replica mode.
+/// A program that sums a vector of four elements over eight devices, in replica mode.
 pub(crate) const ALL_REDUCE_REPLICAS: &str = r#"
 module @sum attributes {mhlo.num_replicas = 8 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
@@ -83,7 +83,7 @@ module @sum attributes {mhlo.num_replicas = 8 : i32, mhlo.num_partitions = 1 : i
 }
 "#;
 
-/// The sum in partition mode: every operation is manual, with global device ids and a channel.
+/// The program of [`ALL_REDUCE_REPLICAS`] in partition mode: every operation is manual, with global device ids and a channel.
 pub(crate) const ALL_REDUCE_PARTITIONS: &str = r#"
 module @sum attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 8 : i32} {
   func.func public @main(%arg0: tensor<4xf32> {mhlo.sharding = "{manual}"}) -> (tensor<4xf32> {mhlo.sharding = "{manual}"}) {

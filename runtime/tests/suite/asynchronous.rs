@@ -1,4 +1,4 @@
-//! Transfers and executions that are unfinished when their call returns.
+//! Tests of transfers and executions that are unfinished when their call returns.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -11,7 +11,8 @@ use shardc_runtime::{
     ShardLayout, ShardedArray,
 };
 
-/// Doubles modulo a prime; the second argument is the number of doublings, so the caller sets the duration.
+/// A program that repeatedly doubles its first argument modulo a prime. The second argument is the number of doublings, by which a test
+/// sets the duration.
 const SLOW: &str = r#"
 func.func public @main(%x: tensor<65536xi32> {tf.aliasing_output = 0 : i32}, %n: tensor<i32>) -> (tensor<65536xi32>, tensor<i32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -31,14 +32,14 @@ func.func public @main(%x: tensor<65536xi32> {tf.aliasing_output = 0 : i32}, %n:
 }
 "#;
 
-/// An execution of this many doublings takes a tenth of a second or more.
+/// A number of doublings for which an execution takes a tenth of a second or more.
 const LONG: i32 = 4000;
 
 fn slow(client: &Client) -> LoadedExecutable {
     client.compile(SLOW.as_bytes(), &CompileOptions::replicas(client.devices().len())).unwrap()
 }
 
-/// Computes `times` doublings, as in the program.
+/// Computes the result of [`SLOW`] for one element after `times` doublings.
 fn doubled(start: i64, times: i32) -> i64 {
     (0..times).fold(start, |value, _| (value + value) % 1_000_003)
 }
@@ -73,7 +74,7 @@ fn runs_use_results_in_flight() {
             })
             .collect();
     }
-    // The plugin computes while the host continues, and the host waits for the maximum number in flight.
+    // `launch` returns while the plugin still computes, and waits only when the maximum number of executions is in flight.
     assert!(!runs[5].is_done() && runs[5].times().is_none());
     assert!(!lists[0][0].is_ready().unwrap());
     for list in &lists {
@@ -81,7 +82,7 @@ fn runs_use_results_in_flight() {
     }
     assert!(runs.iter().all(shardc_runtime::Execution::is_done) && lists[0][0].is_ready().unwrap());
     let times: Vec<_> = runs.iter().map(|run| run.wait().unwrap()).collect();
-    // In the CPU plugin a launch on several devices waits for the previous one, so the host waits in the launch.
+    // In the CPU plugin, a launch on several devices waits for the previous launch. So the wait of the host is counted in `enqueue`.
     let waited: std::time::Duration = times.iter().map(|times| times.backpressure + times.enqueue).sum();
     let device: std::time::Duration = times.iter().map(|times| times.device).sum();
     assert!(waited > device / 4, "the host waited {waited:?} of {device:?}");
@@ -119,7 +120,7 @@ fn sent_arrays_may_be_dropped() {
             client.devices().iter().map(|device| client.send(shared.clone(), device).unwrap()).collect();
         drop(client.send(HostArray::zeros(DType::F32, &[1 << 18]).unwrap(), &client.devices()[0]).unwrap());
         drop(shared);
-        // Memory of the same size is allocated and written, which would overwrite the array's memory if it were free.
+        // Memory of the same size is allocated and written, which would overwrite the memory of the dropped array if it had been freed.
         let other = HostArray::filled(DType::F32, &[1 << 18], f64::from(round as u32)).unwrap();
         for buffer in &buffers {
             assert!(buffer.to_host().unwrap() == copy, "round {round}");
@@ -150,7 +151,7 @@ fn sent_arrays_are_released() {
     }
 }
 
-/// An execution whose temporaries exceed any memory: it fails during execution.
+/// A program whose temporaries exceed the memory of any machine, so that it fails during execution.
 const TOO_LARGE: &str = r#"
 func.func public @main(%x: tensor<i32>) -> tensor<i32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -177,7 +178,8 @@ fn failures_in_flight_are_reported_at_use() {
     let Some(client) = cpu_client(1) else { return };
     let program = client.compile(TOO_LARGE.as_bytes(), &CompileOptions::replicas(1)).unwrap();
     let options = ExecuteOptions { in_flight: 3, ..ExecuteOptions::default() };
-    // Its argument is not available yet, so it cannot fail before its launch returns. The next program takes its result.
+    // The argument of the failing program is not available yet, so the program cannot fail before its launch returns. Its result is the
+    // argument of the next program.
     let slow = slow(&client);
     let (first, _) = slow.launch(arguments(&client, &slow, LONG), &options).unwrap();
     let (results, run) = program.launch(vec![vec![first[0][1].clone()]], &options).unwrap();
@@ -185,7 +187,7 @@ fn failures_in_flight_are_reported_at_use() {
     assert!(!results[0][0].is_ready().unwrap());
     let error = run.wait().unwrap_err();
     assert!(run.is_done() && run.times().is_none());
-    // Every user of its results gets the same error, however indirect.
+    // Every program that reads a result of the failed program, directly or indirectly, gets the same error.
     for told in [
         results[0][0].wait().unwrap_err(),
         results[0][0].to_host().unwrap_err(),
@@ -194,7 +196,7 @@ fn failures_in_flight_are_reported_at_use() {
         run_after.wait().unwrap_err(),
         after[0][0].to_host().unwrap_err(),
     ] {
-        // The start of the message depends on which device failed first.
+        // Only the last part of the message is compared, because the first part depends on which device failed first.
         assert_eq!((told.code(), cause(&told)), (error.code(), cause(&error)), "{told}\n{error}");
     }
     assert!(
@@ -202,12 +204,12 @@ fn failures_in_flight_are_reported_at_use() {
         "{error}"
     );
     assert_eq!((error.code(), error.class()), ("RT0207", ErrorClass::InvalidInput));
-    // The client stays usable.
+    // The client is still usable after the failure.
     let one = HostArray::from_slice(&[1i32], &[]).unwrap();
     assert_eq!(slow.execute(&arguments(&client, &slow, 1)).unwrap()[0][1].to_host().unwrap(), one);
 }
 
-/// The last part of XLA's message.
+/// Returns the last part of XLA's message, which is the cause of the error.
 fn cause(error: &RuntimeError) -> String {
     let told = error.to_string();
     told.rsplit(": ").next().unwrap_or_default().to_owned()
@@ -219,9 +221,9 @@ fn freed_buffers_are_errors() {
     let program = slow(&client);
     let lists = arguments(&client, &program, LONG / 8);
     let (results, run) = program.launch(lists.clone(), &ExecuteOptions::default()).unwrap();
-    // The execution continues with the buffer that it reads.
+    // An execution in flight keeps the memory of an argument that is deleted.
     lists[0][0].delete().unwrap();
-    // A buffer that is freed before its content is available is an error at once.
+    // Reading a buffer that was deleted before its content was available is an error at once.
     results[0][1].delete().unwrap();
     for told in [
         lists[0][0].wait().unwrap_err(),
@@ -236,7 +238,7 @@ fn freed_buffers_are_errors() {
     assert_eq!(results[0][0].to_host().unwrap().to_f64_vec()[7], doubled(1, LONG / 8) as f64);
 }
 
-/// A client is dropped when its last execution is finished.
+/// Dropping a client waits until its last execution is finished.
 #[test]
 fn handles_may_be_dropped_during_a_run() {
     let Some(client) = cpu_client(2) else { return };
@@ -268,9 +270,9 @@ fn element_types_round_trip_through_devices_bitwise() {
     let mut refused = Vec::new();
     for &dtype in DType::ALL {
         let array = match dtype.bits() {
-            // One element per byte: only values that conversion produces are valid.
+            // Elements smaller than a byte: only the values of the type are valid bytes, so random elements are used.
             1..8 => HostArray::random(7, dtype, &[4, 64]).unwrap(),
-            // Every byte value at every position of an element, including NaNs.
+            // Other types: the data has every byte value at every position of an element, including NaNs.
             _ => {
                 let bytes = dtype.bytes() * 4 * 64;
                 let data = (0..bytes).map(|i| (i * 167 + i / 256) as u8).collect();

@@ -1,4 +1,4 @@
-//! Programs on the CPU plugin's virtual devices.
+//! Runs programs on the CPU plugin's virtual devices.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -269,7 +269,7 @@ func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
     assert_eq!((stat.count, stat.bytes_sent), (5, 80));
 }
 
-/// The CPU plugin's devices have several kinds of memory, all in host memory.
+/// Arrays can be placed in the kinds of memory that the CPU plugin's devices have, all of which are host memory.
 #[test]
 fn buffers_are_in_the_requested_memory() {
     let Some(client) = cpu_client(1) else { return };

@@ -1,4 +1,4 @@
-//! Installing a plugin from the package index.
+//! Installs a plugin from the package index.
 
 use shardc_filetest::skip::{Need, skip};
 use shardc_runtime::doctor::{Health, doctor};
@@ -10,7 +10,7 @@ use shardc_runtime::{Environment, Plugin, PluginKind, RuntimeError, plugin};
 fn installing_twice_is_installing_once() {
     let cache = tempfile::tempdir().unwrap();
     let mut environment = Environment::default().with_variable("XDG_CACHE_HOME", cache.path());
-    // The machine may reach packages only through a mirror.
+    // Uses the mirror of the package index that this machine is configured for, if any.
     if let Some(index) = Environment::from_process().variables.get("PIP_INDEX_URL") {
         environment = environment.with_variable("PIP_INDEX_URL", index);
     }
@@ -30,10 +30,10 @@ fn installing_twice_is_installing_once() {
     let again = plugin::install(PluginKind::Cpu, &environment, &mut |step| steps.push(step)).unwrap();
     assert_eq!((steps, &again), (vec![InstallProgress::AlreadyInstalled], &found));
     assert_eq!(std::fs::metadata(&found.path).unwrap().modified().unwrap(), written);
-    // No temporary file is left.
+    // The folder contains only the plugin: no temporary file is left.
     assert_eq!(std::fs::read_dir(environment.plugin_cache().unwrap()).unwrap().count(), 1);
 
-    // A later damage is detected, and the plugin is installed again.
+    // Damage of the file after the installation is detected, and the plugin is installed again.
     let whole = std::fs::read(&found.path).unwrap();
     std::fs::write(&found.path, &whole[..whole.len() / 2]).unwrap();
     assert_eq!(Plugin::load(&found.path).unwrap_err().code(), "RT0107");

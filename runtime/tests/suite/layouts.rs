@@ -1,4 +1,4 @@
-//! Programs whose parameters and results have memory layouts that are not row-major.
+//! Runs programs whose parameters and results have memory layouts that are not row-major.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -11,14 +11,14 @@ use shardc_runtime::{
     ShardedArray,
 };
 
-/// All permutations of three dimensions.
+/// All orders of three dimensions, each from the contiguous dimension to that with the largest stride.
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
 fn layout(order: &[usize]) -> DeviceLayout {
     DeviceLayout::untiled(order).unwrap()
 }
 
-/// Doubles an array whose layouts are requested by `argument` and `result`.
+/// Returns a program that doubles an array; `argument` and `result` are the layouts of its parameter and its result.
 fn doubling(
     client: &Client,
     ty: &str,
@@ -45,7 +45,7 @@ fn every_order_of_arguments_and_results() {
     let doubled: Vec<f64> = x.to_f64_vec().iter().map(|v| 2.0 * v).collect();
     for options in [CompileOptions::replicas(2), CompileOptions::partitions(2)] {
         for argument in ORDERS {
-            // One result layout per argument layout, so that both cover all permutations.
+            // Each argument layout is combined with one result layout, so that both cover all orders of dimensions.
             let result = [argument[2], argument[0], argument[1]];
             let (from, to) = (layout(&argument).to_string(), layout(&result).to_string());
             let program = doubling(&client, "tensor<2x3x4xf32>", &from, &to, &options);
@@ -86,7 +86,7 @@ fn elements_of_every_width() {
         let program = client.compile(code.as_bytes(), &CompileOptions::replicas(1)).unwrap();
         let arguments = place(&client, &program, &[vec![x.clone()]]);
         if dtype == DType::I4 {
-            // The plugin cannot store them in another order: this must be an error, not wrong values.
+            // The plugin cannot store elements of this type in another order. This must be an error, and not give wrong values.
             assert_eq!(program.execute(&arguments).unwrap_err().code(), "RT0306");
             continue;
         }
@@ -95,7 +95,7 @@ fn elements_of_every_width() {
     }
 }
 
-/// A result in one layout becomes the argument of a program that expects another.
+/// A result in one layout is passed to a program that expects another layout.
 #[test]
 fn results_are_arguments_of_other_programs() {
     let Some(client) = cpu_client(2) else { return };

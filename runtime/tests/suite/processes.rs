@@ -1,4 +1,5 @@
-//! Several processes of one job, simulated as threads: exchange of bytes, and detection of each other's state.
+//! Tests of several processes of one job, which are simulated by threads: exchange of bytes, and detection of processes that end or are
+//! lost.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use shardc_runtime::{ProcessOptions, Processes, RuntimeError, Secret};
 
-/// A port that was free when it was tested.
+/// Returns an address of this machine with a port that was free when this function tested it.
 fn coordinator() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().to_string()
@@ -24,7 +25,7 @@ fn options(index: usize, count: usize, coordinator: &str) -> ProcessOptions {
     }
 }
 
-/// Runs each process on its own thread; returns their results.
+/// Calls `process` for each process of a job, each on its own thread; returns the results by process index.
 fn job<R: Send>(count: usize, process: impl Fn(Processes) -> R + Sync) -> Vec<R> {
     let at = coordinator();
     std::thread::scope(|scope| {
@@ -72,7 +73,7 @@ fn store_lookups_wait() {
 fn missing_process_is_named() {
     let errors = job(2, |processes| {
         if processes.index() == 1 {
-            // Reaches another barrier, and stays alive.
+            // Never reaches the barrier of the other processes, but stays alive.
             std::thread::sleep(Duration::from_secs(5));
             return None;
         }

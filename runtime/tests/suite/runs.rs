@@ -1,4 +1,4 @@
-//! Executions that fail, and later executions on the same client.
+//! Tests of executions that fail, and of later executions on the same client.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ use shardc_runtime::{
     Plugin, PluginKind, RuntimeError,
 };
 
-/// A program that sums over eight devices, and its arguments.
+/// Returns a client, a program that sums over eight devices, and its arguments.
 fn sum() -> Option<(Client, LoadedExecutable, Vec<Vec<Buffer>>)> {
     let client = cpu_client(8)?;
     let program = client.compile(ALL_REDUCE_REPLICAS.as_bytes(), &CompileOptions::replicas(8)).unwrap();
@@ -34,7 +34,8 @@ fn problems(error: &RuntimeError) -> Vec<(usize, Option<i32>, &Problem)> {
     }
 }
 
-/// In the CPU plugin, a launch that is rejected on one device blocks every later launch.
+/// Invalid arguments are rejected before the launch: in the CPU plugin, a launch that is rejected on one device would block every later
+/// launch.
 #[test]
 fn rejected_run_leaves_the_client_usable() {
     let _watchdog = Watchdog::start(60);
@@ -45,7 +46,7 @@ fn rejected_run_leaves_the_client_usable() {
         place(&client, &program, &vec![vec![array]; 8])
     };
     let wide = other(DType::F64, &[4]);
-    // They have the correct size in bytes, and the CPU plugin compares nothing else.
+    // These arguments have the wrong type but the correct size in bytes, which is the only property that the CPU plugin checks.
     let integers = other(DType::I32, &[4]);
     let square = other(DType::F32, &[2, 2]);
     for bad in [&wide, &integers, &square] {
@@ -76,7 +77,7 @@ fn rejected_run_leaves_the_client_usable() {
     check(&program, &good);
 }
 
-/// A failure on the devices, after the launch, does not block later executions either.
+/// A failure of devices during the execution does not block later executions.
 #[test]
 fn failed_run_leaves_the_client_usable() {
     let _watchdog = Watchdog::start(60);
@@ -116,7 +117,8 @@ fn runs_from_several_threads_keep_their_values() {
     });
 }
 
-/// The CPU plugin takes higher device IDs as those of other processes, and its message does not say so.
+/// Too many virtual devices are rejected: the CPU plugin would treat the highest device IDs as those of other processes, and its message
+/// would not explain that.
 #[test]
 fn device_limit_of_the_plugin_is_reported() {
     let Some(found) = crate::common::found(PluginKind::Cpu) else { return };

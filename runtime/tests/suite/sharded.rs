@@ -1,4 +1,4 @@
-//! Sharded arrays that are created from blocks, read from files and resharded; and cached executables.
+//! Tests of sharded arrays that are created from blocks, read from files and resharded; and of cached executables.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -9,13 +9,13 @@ use crate::common::{ALL_REDUCE_REPLICAS, Watchdog, cpu_client, place};
 use shardc_ir::{DType, ReductionKind};
 use shardc_runtime::{CompileCache, CompileOptions, HostArray, ShardLayout, ShardedArray};
 
-/// A sharding of both dimensions over a mesh of `rows` by `columns` devices.
+/// Returns the sharding of both dimensions of an array over a mesh of `rows` by `columns` devices.
 fn grid(shape: &[usize], rows: usize, columns: usize) -> ShardLayout {
     let blocks = (0..rows * columns).map(|device| vec![device / columns, device % columns]).collect();
     ShardLayout::new(shape, &[rows, columns], blocks).unwrap()
 }
 
-/// A sharding of the second dimension over all devices, in descending order.
+/// Returns the sharding of the second dimension over all devices, with blocks in descending order of device positions.
 fn turned(shape: &[usize], devices: usize) -> ShardLayout {
     let blocks = (0..devices).map(|device| vec![0, devices - 1 - device]).collect();
     ShardLayout::new(shape, &[1, devices], blocks).unwrap()
@@ -40,7 +40,7 @@ fn blocks_are_created_without_the_full_array() {
         assert_eq!(block.offsets, [2, 5]);
         assert_eq!(part, whole.slice_block(&[2, 5], &[2, 4], 0.0).unwrap());
     }
-    // A replicated block is created once.
+    // The callback is called once for a block that all devices hold.
     let mut made = 0;
     let layout = ShardLayout::replicated(&shape, 8).unwrap();
     ShardedArray::from_callback(&client, client.devices(), layout.clone(), DType::BF16, |_| {
@@ -102,7 +102,7 @@ fn arrays_move_between_layouts() {
             assert_eq!(moved.check_replicas().unwrap(), None);
         }
     }
-    // Reshards to fewer devices, and back.
+    // Reshards the array to four devices of the client, and back to all.
     let four = &client.devices()[4..];
     let array = ShardedArray::from_host(&client, client.devices(), layouts[0].clone(), &whole).unwrap();
     let moved = array.reshard(&client, four, grid(&shape, 2, 2)).unwrap();
@@ -124,7 +124,7 @@ fn freed_memory_is_not_used() {
     arguments[3][0].delete().unwrap();
     assert_eq!(arguments[3][0].to_host().unwrap_err().code(), "RT0305");
     assert_eq!(program.execute(&arguments).unwrap_err().code(), "RT0305");
-    // The client is still usable.
+    // The client is still usable after the error.
     assert_eq!(arguments[2][0].to_host().unwrap().to_f64_vec(), [1.0; 4]);
 }
 
@@ -149,7 +149,7 @@ fn executables_are_kept_and_loaded() {
     assert_eq!(again.parameters().map(<[_]>::len), Some(1));
     compile(&ALL_REDUCE_REPLICAS.replace("@sum", "@another"));
     assert_eq!((cache.hits(), cache.misses()), (1, 2));
-    // A damaged entry is compiled again.
+    // If a cache entry is damaged, the program is compiled again.
     for entry in std::fs::read_dir(folder.path()).unwrap() {
         std::fs::write(entry.unwrap().path(), b"damaged").unwrap();
     }

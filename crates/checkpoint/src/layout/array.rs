@@ -1,4 +1,4 @@
-//! Metadata of an array in Zarr: writing, reading, and the decoders that it requires.
+//! Zarr metadata (`zarr.json`) of an array: writes it, reads it, and builds the decoders that it specifies.
 
 use std::num::NonZeroU64;
 
@@ -13,46 +13,46 @@ use zarrs::metadata::v3::MetadataV3;
 use super::{dtype, fill, tile::tile_of};
 use crate::entry::Entry;
 
-/// A stored array: names of its blocks' files, and their decoding.
+/// An array as it is stored: gives the names of its blocks' files, and decodes them.
 #[derive(Debug)]
 pub(crate) struct StoredArray {
     pub(crate) dtype: DType,
     pub(crate) shape: Vec<usize>,
     pub(crate) block: Vec<usize>,
-    /// The tiles, if a block's file is a list of tiles.
+    /// The tiles (inner chunks) of a block's file; `None` if the file is not divided into tiles.
     pub(crate) tiles: Option<Tiles>,
-    /// Set if a block's file is its elements in memory order.
+    /// Set if a block's file contains the elements in memory order, uncompressed.
     pub(crate) plain: Option<Plain>,
-    /// The element of blocks that were not written; `None` if the type's fill value is not supported.
+    /// The bytes of the fill value: the element of blocks that were not written. `None` if the fill value is not supported for this type.
     pub(crate) fill: Option<Vec<u8>>,
     zarr: Array<()>,
 }
 
-/// The encoding of elements that are stored in memory order.
+/// The encoding of a block or tile whose elements are stored in memory order, uncompressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Plain {
     /// Whether the elements are followed by their CRC-32C.
     pub(crate) has_checksum: bool,
 }
 
-/// The tiles in the files of blocks, from the codec `sharding_indexed`.
+/// The division of a block's file into tiles (inner chunks), from Zarr's codec `sharding_indexed`.
 #[derive(Debug)]
 pub(crate) struct Tiles {
     pub(crate) tile: Vec<usize>,
     pub(crate) index_at_end: bool,
-    /// Set if a tile is its elements in memory order.
+    /// Set if a tile contains its elements in memory order, uncompressed.
     pub(crate) plain: Option<Plain>,
     codecs: CodecChain,
     index_codecs: CodecChain,
 }
 
-/// The tile shape of an entry's blocks; `None` if a block is one tile and its file has no index.
+/// Returns the shape of the tiles into which an entry's blocks are divided; `None` if a block is one tile, whose file has no index.
 pub(crate) fn tile(entry: &Entry) -> Option<Vec<usize>> {
     let tile = tile_of(&entry.block, entry.dtype.bytes());
     (tile != entry.block).then_some(tile)
 }
 
-/// The text of an entry's `zarr.json`.
+/// Returns the content of an entry's `zarr.json`.
 pub(crate) fn metadata(entry: &Entry) -> Value {
     let bytes = match entry.dtype.bytes() {
         1 => json!({ "name": "bytes" }),
@@ -88,7 +88,7 @@ pub(crate) fn metadata(entry: &Entry) -> Value {
 }
 
 impl StoredArray {
-    /// Parses an array's metadata. Errors are messages.
+    /// Parses an array's metadata. The error is a message.
     pub(crate) fn read(mut metadata: Value) -> Result<StoredArray, String> {
         let name = metadata["data_type"].as_str().unwrap_or_default().to_owned();
         let attribute = metadata["attributes"][dtype::ATTRIBUTE].as_str().map(str::to_owned);
@@ -115,7 +115,7 @@ impl StoredArray {
         Ok(StoredArray { dtype, shape, block, tiles, plain, fill, zarr })
     }
 
-    /// The name of a block's file within the array's folder.
+    /// Returns the path of the file of the block at a grid index, within the folder of the array.
     pub(crate) fn key(&self, index: &[usize]) -> String {
         let index: Vec<u64> = index.iter().map(|&i| i as u64).collect();
         self.zarr.chunk_key(&index).as_str().to_owned()
@@ -133,7 +133,7 @@ impl StoredArray {
 }
 
 impl Plain {
-    /// `None` if the codecs do more than convert elements to bytes, or are unknown.
+    /// Reads a list of codecs; `None` if a codec does more than convert elements to bytes and add a checksum, or is unknown.
     fn read(codecs: &Value, dtype: DType) -> Option<Plain> {
         let (order, rest) = codecs.as_array()?.split_first()?;
         let endian = &order["configuration"]["endian"];
@@ -148,7 +148,7 @@ impl Plain {
 }
 
 impl Tiles {
-    /// The tiles, if the only codec is `sharding_indexed`, with any inner codecs.
+    /// Returns the tiles if the only codec is `sharding_indexed`; its inner codecs may be any. `None` for other codecs.
     fn read(codecs: &Value, block: &[usize], dtype: DType) -> Result<Option<Tiles>, String> {
         let [codec] = codecs.as_array().map(Vec::as_slice).unwrap_or_default() else { return Ok(None) };
         if codec["name"] != "sharding_indexed" {
@@ -190,7 +190,8 @@ impl Tiles {
         self.index_codecs.encoded_representation(&shape, &data_type, &fill).ok()?.size()
     }
 
-    /// Offset and length of each tile in the file, row-major; `None` for a missing tile.
+    /// Returns the offset and length in bytes of each tile in the file, in row-major order of tiles; `None` for a tile that was not
+    /// written.
     pub(crate) fn decode_index(
         &self,
         bytes: Vec<u8>,

@@ -8,10 +8,10 @@
 use serde_json::{Value, json};
 use shardc_ir::DType;
 
-/// The attribute for types that have no name in Zarr.
+/// The attribute of an array that names the element type if Zarr has no name for it.
 pub(crate) const ATTRIBUTE: &str = "shardc_dtype";
 
-/// The name of the type that stores the elements in Zarr.
+/// Returns Zarr's name of the type that stores the elements: the type itself, or one with the same bits.
 pub(crate) fn zarr_name(dtype: DType) -> &'static str {
     use DType as D;
     match dtype {
@@ -43,12 +43,13 @@ pub(crate) fn zarr_name(dtype: DType) -> &'static str {
     }
 }
 
-/// Whether Zarr's name alone identifies the type.
+/// Returns whether Zarr has a name for the type, so that [`ATTRIBUTE`] is not needed.
 pub(crate) fn is_named(dtype: DType) -> bool {
     from_zarr(zarr_name(dtype), None) == Some(dtype)
 }
 
-/// The type of an array, from its type in Zarr and its attribute, if it has one.
+/// Returns the element type of an array from its Zarr type and the attribute [`ATTRIBUTE`], if present. `None` if they do not denote a
+/// supported type.
 pub(crate) fn from_zarr(name: &str, attribute: Option<&str>) -> Option<DType> {
     match attribute {
         Some(text) => DType::parse(text).filter(|&dtype| zarr_name(dtype) == name),
@@ -62,7 +63,7 @@ fn named_alone(dtype: DType) -> bool {
     !matches!(dtype, D::UI2 | D::UI4 | D::F6E2M3FN | D::F6E3M2FN | D::F8E4M3 | D::Index | D::TF32)
 }
 
-/// The value zero in Zarr's metadata.
+/// Returns zero as a fill value in Zarr's metadata.
 pub(crate) fn zero(dtype: DType) -> Value {
     match zarr_name(dtype) {
         "bool" => json!(false),

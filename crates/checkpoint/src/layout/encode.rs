@@ -1,4 +1,4 @@
-//! Encoder of a block's file, which produces it piece by piece.
+//! Encodes the file of a block incrementally, in pieces that fit in a core's caches.
 //!
 //! The file has the format of Zarr's codec `sharding_indexed`, with the inner codecs `bytes` and `crc32c`. All sizes are known in advance,
 //! so the file can be produced in pieces. The zarrs library would build the whole file in memory, which takes as much memory as a second
@@ -14,37 +14,38 @@ use crate::region::{Grid, Indices, Region};
 use crate::runs::Gather;
 use crate::store::part_size;
 
-/// The size of a checksum in bytes.
+/// The size of a CRC-32C checksum in bytes.
 pub(crate) const CRC: usize = 4;
 
-/// Tiles begin this many bytes after a multiple of [`LINE`] in a file, with zeros between them. Large allocations are aligned in the same
-/// way (after a 16-byte header of the allocator), and processors copy faster between equally aligned addresses.
+/// The offset of each tile in a file is this many bytes after a multiple of [`LINE`]; zeros pad the space between tiles. Large allocations
+/// are aligned in the same way (after a 16-byte header of the allocator), and processors copy faster between equally aligned addresses.
 const BEGIN: usize = 16;
 pub(crate) const LINE: usize = 64;
 
 /// The number of bytes of elements that are gathered at a time, which fit in a core's caches.
 const PIECE: usize = 128 << 10;
 
-/// The file of a block.
+/// The encoder of the file of one block.
 pub(crate) struct BlockFile<'a> {
-    /// The elements, row-major.
+    /// The elements to write, row-major, which fill the region `own`.
     elements: &'a [u8],
-    /// The region of the block that the elements cover: all of it, or less if the array's end truncates the block. Zarr stores the entire
-    /// block.
+    /// The region of the block that `elements` cover: the entire block, or less if the block extends past the end of the array. The file
+    /// contains the entire block; elements outside of this region are zero.
     own: Region,
     width: usize,
     grid: Grid,
     tiles: Vec<Vec<usize>>,
     tile_bytes: usize,
     has_index: bool,
-    /// The number of tiles per part.
+    /// The number of tiles in each part of a multipart upload.
     per_part: usize,
 }
 
-/// A position in a block's file such that the data after it can be written first.
+/// A position in a block's file at which writing is split: the data after it is written first, so that the memory of its elements can be
+/// freed.
 #[derive(Debug)]
 pub(crate) struct Cut {
-    /// The first tile after the position.
+    /// The index of the first tile after the position.
     pub(crate) tile: usize,
     /// The offset of that tile in the file.
     pub(crate) position: u64,
@@ -52,7 +53,7 @@ pub(crate) struct Cut {
     pub(crate) elements: usize,
 }
 
-/// The size in bytes of the file of an entry's block.
+/// Returns the size in bytes of the file of a block, which is equal for all blocks of an entry.
 pub(crate) fn file_size(entry: &Entry) -> u64 {
     let bytes = |shape: &[usize]| shape.iter().fold(entry.dtype.bytes() as u64, |all, &n| all * n as u64);
     let crc = CRC as u64;
@@ -67,7 +68,8 @@ pub(crate) fn file_size(entry: &Entry) -> u64 {
 }
 
 impl<'a> BlockFile<'a> {
-    /// `elements` are the first `shape` elements in each dimension of a block of the entry; the rest of the block is padding.
+    /// Creates the encoder of a block of the entry. `elements` are the first `shape[i]` elements in each dimension `i` of the block; the
+    /// rest of the block is padding.
     pub(crate) fn new(entry: &Entry, elements: &'a [u8], shape: &[usize]) -> BlockFile<'a> {
         let tile = super::array::tile(entry);
         let has_index = tile.is_some();
@@ -91,8 +93,9 @@ impl<'a> BlockFile<'a> {
         self.tiles.len()
     }
 
-    /// The position after which the tiles contain at least the last `bytes` of the elements. If these tiles are written first, the memory
-    /// of their elements can be freed. `None` if there are fewer elements, or if tiles span the first dimension.
+    /// Returns a position such that the tiles after it contain at least the last `bytes` bytes of the elements. If these tiles are written
+    /// first, the memory of their elements can be freed. `None` if there are fewer elements, or if the file is not divided into tiles along
+    /// the first dimension.
     pub(crate) fn cut(&self, bytes: usize) -> Option<Cut> {
         let bands = *self.grid.counts().first().filter(|_| self.has_index)?;
         let rows = *self.own.shape.first()?;
@@ -106,12 +109,12 @@ impl<'a> BlockFile<'a> {
         Some(Cut { tile, position, elements: band * band_bytes })
     }
 
-    /// The number of parts of the file, for a store with multipart uploads.
+    /// The number of parts into which the file is divided for a multipart upload.
     pub(crate) fn parts(&self) -> usize {
         self.tiles.len().div_ceil(self.per_part)
     }
 
-    /// Produces a part of the file.
+    /// Encodes the part with index `number` of a multipart upload.
     pub(crate) fn part(&self, number: usize) -> Bytes {
         let first = number * self.per_part;
         let last = (first + self.per_part).min(self.tiles.len());
@@ -126,13 +129,13 @@ impl<'a> BlockFile<'a> {
         }
     }
 
-    /// The distance in bytes between two tiles.
+    /// The distance in bytes between the starts of two consecutive tiles.
     fn stored(&self) -> usize {
         let bytes = self.tile_bytes + CRC;
         if self.has_index { bytes.next_multiple_of(LINE) } else { bytes }
     }
 
-    /// The padding in bytes before a tile.
+    /// The number of padding bytes before the tile with index `tile`.
     fn before(&self, tile: usize) -> usize {
         match tile {
             _ if !self.has_index => 0,
@@ -145,7 +148,8 @@ impl<'a> BlockFile<'a> {
         if self.has_index { self.tiles.len() * 16 + CRC } else { 0 }
     }
 
-    /// Produces the bytes of tiles piece by piece, followed by the index after the last tile.
+    /// Encodes the tiles with indices `tiles`, and passes the bytes to `each` piece by piece. The index of tiles follows the last tile of
+    /// the file.
     pub(crate) fn pieces<E>(
         &self,
         tiles: Range<usize>,
@@ -197,7 +201,7 @@ mod tests {
             pieces.extend_from_slice(piece);
             Ok(())
         };
-        // If possible, the end is written first, and then the rest from only its own elements.
+        // If the file can be split, encodes the part before the split from only its own elements.
         let whole = BlockFile::new(entry, &elements, &entry.block);
         match whole.cut(1 << 20) {
             None => whole.pieces(0..whole.count(), &mut append).unwrap(),
@@ -259,7 +263,7 @@ mod tests {
         let mut bad = good.clone();
         bad["data_type"] = serde_json::json!("string");
         assert!(StoredArray::read(bad).unwrap_err().contains("string"));
-        // The fill value matters only if a block was not written.
+        // A fill value other than zero is read correctly.
         let mut filled = good.clone();
         filled["fill_value"] = serde_json::json!(1.0);
         assert_eq!(StoredArray::read(filled).unwrap().fill, Some(1f32.to_le_bytes().to_vec()));

@@ -1,4 +1,4 @@
-//! The elements of blocks that were not written, which are the fill value.
+//! Decodes fill values of Zarr: the elements of blocks whose files were not written.
 
 use half::{bf16, f16};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use shardc_ir::DType;
 
 use super::dtype;
 
-/// The bytes of one element with the fill value; `None` if it is not supported for the type.
+/// Returns the bytes of one element with the value `fill` from Zarr's metadata; `None` if it is not supported for the type.
 pub(crate) fn bytes(dtype: DType, fill: &Value) -> Option<Vec<u8>> {
     let width = dtype.bytes();
     if dtype::is_zero(fill) {

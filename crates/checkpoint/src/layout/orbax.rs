@@ -1,4 +1,4 @@
-//! Orbax's metadata files: the tree of a state, and its shardings.
+//! Orbax's metadata files: the pytree of a state, and its shardings.
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,40 +8,40 @@ use serde_json::{Map, Value, json};
 use crate::entry::{Entry, Sharding};
 use crate::tree::{Key, Leaf, Tree};
 
-/// The tree of names.
+/// The file with the pytree and the names of its leaves.
 pub(crate) const TREE: &str = "_METADATA";
-/// The shardings of the arrays.
+/// The file with the shardings of the arrays.
 pub(crate) const SHARDING: &str = "_sharding";
-/// Marks a checkpoint, and names its reader.
+/// The file that marks a folder as a checkpoint, and names the Python class that reads it.
 pub(crate) const CHECKPOINT: &str = "_CHECKPOINT_METADATA";
-/// Marks a complete checkpoint.
+/// The file that marks a checkpoint in an object store as complete.
 pub(crate) const COMMIT: &str = "commit_success.txt";
 /// The suffix of a folder whose checkpoint is being written.
 pub(crate) const UNFINISHED: &str = ".orbax-checkpoint-tmp";
-/// The folder of the state in a step of a manager.
+/// The folder of the state within a step of a checkpoint manager.
 pub(crate) const ITEM: &str = "default";
-/// The values of string leaves.
+/// The file with the values of string leaves.
 pub(crate) const STRINGS: &str = "_strings.json";
 /// The only file of a checkpoint of Flax, or of old Orbax releases, which did not store arrays in separate files.
 pub(crate) const MSGPACK: &str = "checkpoint";
 
-/// An index of a list or a tuple.
+/// Orbax's code for a key that is an index of a list or a tuple.
 const SEQUENCE: u64 = 1;
-/// A key of a dictionary, or an attribute.
+/// Orbax's code for a key of a dictionary, or an attribute.
 const DICTIONARY: u64 = 2;
 
-/// The tree of entries: the known tree, or if there is none, the tree implied by their names.
+/// Returns the pytree of entries: `known`, adapted to the names of the entries, or if it is `None`, the tree that these names imply.
 pub(crate) fn tree(entries: &[Entry], known: Option<&Tree>) -> Tree {
     let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     known.unwrap_or(&Tree::default()).for_names(&names)
 }
 
-/// The text of [`TREE`].
+/// Returns the content of the file [`TREE`].
 pub(crate) fn metadata(tree: &Tree, entries: &[Entry]) -> Value {
     let blocks: BTreeMap<&str, &[usize]> =
         entries.iter().map(|entry| (entry.name.as_str(), entry.block.as_slice())).collect();
     let mut leaves: Vec<&Leaf> = tree.leaves.iter().collect();
-    // Orbax builds lists in the order of the file.
+    // Orbax appends the elements of a list in the order of the leaves in the file, so leaves are sorted by index.
     leaves.sort_by(|a, b| a.keys.cmp(&b.keys));
     let mut all = Map::new();
     for leaf in leaves {
@@ -71,14 +71,14 @@ pub(crate) fn metadata(tree: &Tree, entries: &[Entry]) -> Value {
     })
 }
 
-/// The text of [`STRINGS`], if there are string leaves.
+/// Returns the content of the file [`STRINGS`]; `None` if the tree has no string leaves.
 pub(crate) fn strings(tree: &Tree) -> Option<Value> {
     let texts = tree.leaves.iter().filter_map(|leaf| Some((leaf.name(), json!(leaf.text.as_ref()?))));
     let texts: Map<String, Value> = texts.collect();
     (!texts.is_empty()).then_some(Value::Object(texts))
 }
 
-/// The text as Python's `repr`.
+/// Formats a string as Python's `repr` does.
 fn python_string(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     let escaped = text.replace('\\', "\\\\");
@@ -86,7 +86,7 @@ fn python_string(text: &str) -> String {
     format!("{quote}{escaped}{quote}")
 }
 
-/// Reads the tree from [`TREE`] and the strings from [`STRINGS`]; `None` if it is invalid.
+/// Reads the tree from [`TREE`] and the strings from [`STRINGS`]; `None` if the metadata is invalid.
 pub(crate) fn read_tree(metadata: &Value, strings: &Value) -> Option<Tree> {
     let mut tree = Tree::default();
     for value in metadata["tree_metadata"].as_object()?.values() {
@@ -112,7 +112,8 @@ pub(crate) fn read_tree(metadata: &Value, strings: &Value) -> Option<Tree> {
     Some(tree)
 }
 
-/// The text of [`SHARDING`], if all entries have a sharding, since Orbax requires that the file lists all entries.
+/// Returns the content of the file [`SHARDING`]; `None` if an entry has no sharding, because Orbax requires that the file lists all
+/// entries.
 pub(crate) fn shardings(entries: &[Entry]) -> Option<Value> {
     let mut all = Map::new();
     for entry in entries {
@@ -139,7 +140,7 @@ pub(crate) fn shardings(entries: &[Entry]) -> Option<Value> {
     Some(Value::Object(all))
 }
 
-/// The sharding of an entry according to [`SHARDING`], if it has one.
+/// Returns the sharding of an entry, where `all` is the content of the file [`SHARDING`]; `None` if it has none.
 pub(crate) fn sharding_of(all: &Value, name: &str) -> Option<Sharding> {
     let value: Value = serde_json::from_str(all[base64(name.as_bytes())].as_str()?).ok()?;
     let strings = |list: &Value| -> Option<Vec<String>> {
@@ -159,7 +160,8 @@ pub(crate) fn sharding_of(all: &Value, name: &str) -> Option<Sharding> {
     })
 }
 
-/// The ids of a mesh's devices in nested lists, one level per axis, starting at `first`.
+/// Returns the ids of a mesh's devices as nested lists, with one nesting level per axis. `sizes` are the sizes of the axes, and `first` is
+/// the lowest id.
 fn devices(sizes: &[usize], first: usize) -> Value {
     match sizes.split_first() {
         None => json!({ "id": first }),
@@ -170,7 +172,7 @@ fn devices(sizes: &[usize], first: usize) -> Value {
     }
 }
 
-/// The text of [`CHECKPOINT`].
+/// Returns the content of the file [`CHECKPOINT`], for a step of a checkpoint manager or for a checkpoint without items.
 pub(crate) fn checkpoint(is_step: bool) -> Value {
     /// The reader of checkpoints without items; a step names a reader for each of its items.
     const READER: &str = "orbax.checkpoint._src.handlers.pytree_checkpoint_handler.PyTreeCheckpointHandler";
@@ -186,7 +188,8 @@ pub(crate) fn checkpoint(is_step: bool) -> Value {
     })
 }
 
-/// Base 64 with padding and the alphabet for file names (RFC 4648, section 5): Orbax's encoding of the keys of [`SHARDING`].
+/// Encodes text in Base 64 with padding and the alphabet for file names (RFC 4648, section 5): Orbax's encoding of the keys of
+/// [`SHARDING`].
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut text = String::new();

@@ -1,23 +1,25 @@
-//! Division of a block into the tiles of its file.
+//! Chooses the shape of the tiles (inner chunks of Zarr) into which the file of a block is divided.
 
-/// Approximate maximum size of a tile in bytes: small enough that a restore with another sharding reads little unneeded data, large enough
-/// for efficient requests to object stores.
+/// The approximate maximum size of a tile in bytes. It is small enough that a restore with another sharding reads little unneeded data, and
+/// large enough for efficient requests to object stores.
 const TILE: usize = 1 << 20;
 
-/// The last dimension is divided first only if a row of a tile has more bytes than this. Longer rows contain many elements that another
-/// sharding does not need; shorter rows take longer to copy.
+/// The last dimension is divided before the others only if a row of a tile (its elements along the last dimension) has more bytes than
+/// this. Longer rows contain many elements that another sharding does not need; shorter rows take longer to copy.
 const ROW: usize = 8 << 10;
 
-/// The last dimension is divided first only if, in addition, a row has more bytes than this times the size of the largest other dimension.
+/// A second condition for dividing the last dimension before the others: a row has more bytes than this number times the size of the
+/// largest other dimension.
 const LONG: usize = 16;
 
-/// Maximum number of parts of one division.
+/// The maximum number of parts into which a dimension is divided at a time.
 const MOST_PARTS: usize = 64;
 
-/// The shape of a block's tiles, which divides the block's shape.
+/// Returns the shape of a block's tiles. Each of its sizes divides that of the block. `width` is the size of an element in bytes.
 ///
-/// The dimensions before the last are divided first, then the last. So the rows of a tile are contiguous and long, but a tile does not span
-/// the entire block, and a process with a different sharding reads little more than its own elements.
+/// Dimensions other than the last are divided first, unless rows along the last dimension are very long. So the rows of a tile are
+/// contiguous and long, but a tile does not span the entire block, and a process with a different sharding reads little more than its own
+/// elements.
 pub(crate) fn tile_of(block: &[usize], width: usize) -> Vec<usize> {
     let mut tile = block.to_vec();
     let Some(last) = block.len().checked_sub(1) else { return tile };
@@ -25,7 +27,7 @@ pub(crate) fn tile_of(block: &[usize], width: usize) -> Vec<usize> {
     while bytes(&tile) > TILE {
         let row = tile[last].saturating_mul(width);
         let front = (0..last).filter(|&dim| divisor(tile[dim]).is_some()).max_by_key(|&dim| tile[dim]);
-        // Rows of a tile must not be short, but their length must also not far exceed their number.
+        // Rows of a tile must not be short, but they must also not be much longer than the number of rows.
         let cut_last = row > ROW && front.is_none_or(|dim| row > tile[dim].saturating_mul(LONG));
         let wanted = if cut_last { [Some(last), front] } else { [front, Some(last)] };
         let cut = wanted.into_iter().flatten().find_map(|dim| Some((dim, divisor(tile[dim])?)));
@@ -35,7 +37,8 @@ pub(crate) fn tile_of(block: &[usize], width: usize) -> Vec<usize> {
     tile
 }
 
-/// The smallest divisor of a size, up to a maximum. A prime size is not divided, to avoid tiles of single elements.
+/// Returns the smallest divisor of a size that is at least 2 and at most [`MOST_PARTS`]; `None` if there is none. Thus a large prime size
+/// is not divided into single elements.
 fn divisor(n: usize) -> Option<usize> {
     (2..=MOST_PARTS.min(n)).find(|&d| n.is_multiple_of(d))
 }

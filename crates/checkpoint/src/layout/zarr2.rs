@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-/// The file of an array's metadata.
+/// The name of the metadata file of a Zarr v2 array.
 pub(crate) const METADATA: &str = ".zarray";
 
-/// Converts metadata to Zarr v3. Errors name the unsupported property.
+/// Converts the metadata of a Zarr v2 array to Zarr v3. Errors name the unsupported property.
 pub(crate) fn to_v3(metadata: &Value) -> Result<Value, String> {
     if metadata["zarr_format"] != 2 {
         return Err(format!("zarr_format must be 2, got {}", metadata["zarr_format"]));
@@ -40,14 +40,14 @@ pub(crate) fn to_v3(metadata: &Value) -> Result<Value, String> {
     }))
 }
 
-/// The name of a type in Zarr v3, and the order of its bytes.
+/// Returns Zarr v3's name of a Zarr v2 type, and the byte order of the elements.
 fn data_type(dtype: &Value) -> Result<(&str, &'static str), String> {
     let unknown = || format!("unknown data type {dtype}");
     let text = dtype.as_str().ok_or_else(unknown)?;
     let endian = match text.as_bytes().first() {
         Some(b'<' | b'|') => "little",
         Some(b'>') => "big",
-        // TensorStore's names for types that NumPy does not have: `bfloat16`.
+        // A type that NumPy does not have, such as `bfloat16`: TensorStore uses its own name, which is that of Zarr v3.
         _ => return Ok((text, "little")),
     };
     let name = match &text[1..] {
@@ -70,7 +70,7 @@ fn data_type(dtype: &Value) -> Result<(&str, &'static str), String> {
     Ok((name, endian))
 }
 
-/// The codec of a compressor; `None` for `null`.
+/// Returns Zarr v3's codec for a Zarr v2 compressor; `None` if there is no compressor (`null`).
 fn compressor(compressor: &Value) -> Result<Option<Value>, String> {
     if compressor.is_null() {
         return Ok(None);

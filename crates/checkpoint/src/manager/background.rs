@@ -6,7 +6,7 @@ use crate::error::{CheckpointError, Result};
 
 type Job = Box<dyn FnOnce() -> Result<()> + Send>;
 
-/// A queue of saves, and a thread that runs while the queue is not empty.
+/// A queue of saves, and a thread that writes them and ends when the queue is empty.
 pub(super) struct Background {
     max_pending: usize,
     shared: Arc<(Mutex<Queue>, Condvar)>,
@@ -68,7 +68,7 @@ impl Background {
     }
 }
 
-/// Dropping waits for the saves. Their errors are lost; [`Background::wait`] returns them.
+/// Dropping waits for the saves. Errors of these saves are lost: to get them, call [`Background::wait`] before dropping.
 impl Drop for Background {
     fn drop(&mut self) {
         let _ = self.wait();
@@ -87,7 +87,8 @@ fn work((queue, changed): &(Mutex<Queue>, Condvar)) {
         if let Err(error) = outcome {
             queue.failed.get_or_insert(CheckpointError::Background { step, error: Box::new(error) });
         }
-        // Checked under the same lock, so that a concurrent `begin` either finds this thread or starts another.
+        // This check and the reset of `is_writing` happen under one lock, so that a concurrent `begin` either finds this thread or starts
+        // another.
         if queue.waiting.is_empty() {
             queue.is_writing = false;
             changed.notify_all();

@@ -1,16 +1,16 @@
 //! The retention policy.
 
-/// The retention policy, applied when a newer step is complete; all steps are kept if nothing is set. The newest step is always kept.
+/// The retention policy, applied when a newer step is complete; all steps are kept if `newest` is not set. The newest step is always kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keep {
-    /// The number of newest steps to keep, by step number and not by time.
+    /// The number of steps to keep: those with the highest step numbers, regardless of when they were saved.
     pub newest: Option<usize>,
     /// Steps that are multiples of this number are also kept.
     pub every: Option<u64>,
 }
 
 impl Keep {
-    /// The steps to delete; `steps` is sorted.
+    /// Returns the steps to delete; `steps` are the complete steps in ascending order.
     pub(super) fn expired(&self, steps: &[u64]) -> Vec<u64> {
         let Some(newest) = self.newest else { return Vec::new() };
         let old = steps.len().saturating_sub(newest.max(1));

@@ -21,7 +21,7 @@ use crate::restore::{Fit, Take, Wanted};
 use crate::save::{Progress, Read, State, write};
 use crate::store::Store;
 
-/// The maximum number of threads that copy values.
+/// The maximum number of threads that copy the elements of a state for a background save.
 const COPIERS: usize = 4;
 
 /// The options of a [`CheckpointManager`].
@@ -30,15 +30,16 @@ pub struct Options {
     pub save_interval: u64,
     /// The retention policy.
     pub keep: Keep,
-    /// The maximum number of background saves that wait to be written; at least 1. A further save waits for one of them.
+    /// The maximum number of background saves that wait to be written; at least 1. If this number is reached, the next save waits until one
+    /// of them is written.
     pub max_pending: usize,
-    /// Whether the step is saved on `SIGTERM` (on Unix).
+    /// Whether `SIGTERM` causes the current step to be saved before the process stops (on Unix).
     pub save_on_preemption: bool,
-    /// Progress callback of this process's writes: step, bytes, total bytes.
+    /// A callback that receives the progress of the writes of this process.
     pub progress: Option<StepProgress>,
 }
 
-/// Progress callback of writing a step.
+/// A progress callback for the writing of a step. Its arguments are the step, the bytes written so far, and the total bytes.
 pub type StepProgress = Arc<dyn Fn(u64, u64, u64) + Send + Sync>;
 
 impl Default for Options {
@@ -73,7 +74,7 @@ pub struct CheckpointManager {
     background: Background,
 }
 
-/// The data of a background save.
+/// The data that the background thread shares with the manager.
 pub(crate) struct Shared {
     store: Store,
     folder: String,
@@ -92,7 +93,7 @@ impl std::fmt::Debug for CheckpointManager {
 }
 
 impl CheckpointManager {
-    /// Creates the manager of a folder of a store, for a job of one process. Remains of interrupted saves are deleted.
+    /// Creates a manager that saves steps in a folder of a store, for a job of one process. Files left by interrupted saves are deleted.
     ///
     /// # Errors
     /// An option is invalid (SH1312), or the store fails (SH1301).
@@ -100,7 +101,7 @@ impl CheckpointManager {
         CheckpointManager::with_processes(store, folder, options, Arc::new(Alone))
     }
 
-    /// Creates the manager for one of several processes.
+    /// Creates the manager of one of the processes of a job.
     ///
     /// # Errors
     /// Those of [`CheckpointManager::new`], here or on another process (SH1310).
@@ -132,7 +133,7 @@ impl CheckpointManager {
         Ok(CheckpointManager { shared, preemption, background })
     }
 
-    /// The complete steps, in order.
+    /// The steps with a complete checkpoint, in ascending order.
     ///
     /// # Errors
     /// The store fails.
@@ -140,7 +141,7 @@ impl CheckpointManager {
         place::steps(&self.shared.store, &self.shared.folder)
     }
 
-    /// The last complete step.
+    /// The highest step with a complete checkpoint; `None` if there is none.
     ///
     /// # Errors
     /// The store fails.
@@ -162,8 +163,8 @@ impl CheckpointManager {
         })
     }
 
-    /// Whether some process received `SIGTERM`, so that all of them save this step and stop. All processes call this at the same
-    /// steps, and get the same answer.
+    /// Returns whether any process of the job received `SIGTERM`; if so, all processes should save this step and stop. All processes must
+    /// call this at the same steps, and get the same answer.
     ///
     /// # Errors
     /// Preemption is not enabled (SH1312), or a process does not answer.
@@ -175,8 +176,8 @@ impl CheckpointManager {
         self.shared.processes.any(&format!("preemption at {step}"), preemption.is_requested())
     }
 
-    /// Saves a step, and returns when it is complete; earlier background saves finish first. Then deletes old steps by the
-    /// retention policy.
+    /// Saves a step, and returns when it is complete; earlier background saves finish first. Then the steps that the retention policy does
+    /// not keep are deleted.
     ///
     /// # Errors
     /// Those of [`save`](crate::save), or of a save in the background before this one (SH1313).
@@ -204,12 +205,12 @@ impl CheckpointManager {
             })?;
             Ok(((entry.name.clone(), slice.region.clone()), value))
         };
-        // Page faults on newly allocated memory take longer than the copy.
+        // This uses several threads because page faults on newly allocated memory take longer than the copy.
         let values = parallel::each(parallel::threads(1, COPIERS), state.slices.len(), &copy)?;
         let values: BTreeMap<_, _> = values.into_iter().collect();
         let (shared, state) = (Arc::clone(&self.shared), state.clone());
         self.background.begin(step, move || {
-            // A value is freed once it is written.
+            // Each value is taken out of the map when it is read, so that it is freed once it is written.
             let values = Mutex::new(values);
             let read = |entry: &Entry, region: &Region| {
                 let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
@@ -232,7 +233,7 @@ impl CheckpointManager {
     /// Opens a step for reading.
     ///
     /// # Errors
-    /// Those of [`Checkpoint::open`], with a list of the existing steps; a background save failed (SH1313).
+    /// Those of [`Checkpoint::open`]; if the step does not exist, the error lists the existing steps. A background save failed (SH1313).
     pub fn open(&self, step: u64) -> Result<Checkpoint> {
         self.wait()?;
         let Shared { store, folder, .. } = &*self.shared;

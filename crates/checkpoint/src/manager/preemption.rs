@@ -28,7 +28,7 @@ impl Preemption {
         Ok(Preemption { requested, id })
     }
 
-    /// This system has no `SIGTERM`, so only [`Preemption::request`] requests a preemption.
+    /// Installs no signal handler, because this system has no `SIGTERM`: only [`Preemption::request`] requests a preemption.
     ///
     /// # Errors
     /// None.

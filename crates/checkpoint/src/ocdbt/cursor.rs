@@ -1,9 +1,9 @@
-//! Reading the fields of encoded nodes.
+//! Decodes the fields of manifests and nodes.
 
-/// A reader of an encoded body. Every read is checked against the end of the body.
+/// A reader of the body of a manifest or node. Reading past the end of the body returns an error.
 pub(super) struct Cursor<'a> {
     rest: &'a [u8],
-    /// The number of bytes before `rest`.
+    /// The number of bytes that were read, which are those before `rest`.
     at: usize,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Cursor<'a> {
         Ok(self.take(1)?[0])
     }
 
-    /// An unsigned integer in base 128, least significant digits first.
+    /// Reads an unsigned integer in LEB128: base 128, least significant digits first.
     pub(super) fn varint(&mut self) -> Result<u64, String> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
@@ -45,7 +45,8 @@ impl<'a> Cursor<'a> {
         Err("an integer has more than 64 bits".to_owned())
     }
 
-    /// The number of elements that take at least one byte each; it is an error if it exceeds the remaining bytes.
+    /// Reads the number of entries of a list. Each entry takes at least one byte, so a number above the count of remaining bytes is an
+    /// error.
     pub(super) fn count(&mut self) -> Result<usize, String> {
         let count = self.varint()?;
         match usize::try_from(count) {
@@ -54,12 +55,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads `count` numbers.
+    /// Reads `count` integers.
     pub(super) fn varints(&mut self, count: usize) -> Result<Vec<u64>, String> {
         (0..count).map(|_| self.varint()).collect()
     }
 
-    /// Reads `count` lengths in bytes.
+    /// Reads `count` integers that are lengths in bytes.
     pub(super) fn lengths(&mut self, count: usize) -> Result<Vec<usize>, String> {
         let length = |n: u64| {
             usize::try_from(n)
@@ -68,7 +69,7 @@ impl<'a> Cursor<'a> {
         self.varints(count)?.into_iter().map(length).collect()
     }
 
-    /// Checks that nothing follows.
+    /// Returns an error if the body has unread bytes.
     pub(super) fn end(&self) -> Result<(), String> {
         match self.rest.len() {
             0 => Ok(()),

@@ -9,10 +9,10 @@ use crate::checksum::crc32c;
 
 /// The maximum size of the body of a manifest or node. Orbax permits nodes of 10^8 bytes.
 const LARGEST: u64 = 256 << 20;
-/// The bytes of magic number, length and checksum.
+/// The total size in bytes of the magic number, the length and the checksum.
 const FRAME: usize = 4 + 8 + 4;
 
-/// The kind of an encoded object.
+/// The kind of an encoded object, which determines its magic number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Manifest,
@@ -35,7 +35,7 @@ impl Kind {
     }
 }
 
-/// The decompressed body of an encoded object, of at most `room` bytes.
+/// Verifies an encoded object and returns its decompressed body, which may have at most `room` bytes.
 pub(super) fn open(encoded: &Bytes, kind: Kind, room: u64) -> Result<Bytes, String> {
     if encoded.len() < FRAME || encoded[..4] != kind.magic() {
         return Err(format!("it is not {}", kind.name()));

@@ -6,7 +6,7 @@ use super::cursor::Cursor;
 use super::envelope::{self, Kind};
 use super::table::{self, DataFile};
 
-/// A node in a data file.
+/// A reference to a node of a B+tree in a data file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Link {
     pub(super) file: DataFile,
@@ -20,11 +20,11 @@ pub(super) struct Link {
 pub(super) enum Manifest {
     /// The root of the newest version; `None` if the database is empty.
     Root(Option<Link>),
-    /// The versions are in numbered files.
+    /// The manifest has no root: the versions are in numbered manifest files.
     Numbered,
 }
 
-/// Maximum size of a manifest in bytes: it lists at most some thousand versions.
+/// The maximum size of a manifest in bytes. A manifest lists at most some thousand versions, so it is smaller.
 const LARGEST: u64 = 16 << 20;
 
 impl Manifest {
@@ -47,7 +47,7 @@ impl Manifest {
             other => return Err(format!("unknown kind of manifest {other}")),
         }
         let files = table::read(&mut cursor, "")?;
-        // Versions are stored in columns, oldest first. Earlier versions are in version tree nodes, which are not needed.
+        // The newest versions are stored in columns, oldest first. Older versions are in nodes of a version tree, which are not read.
         let count = cursor.count()?;
         let generations = cursor.varints(count)?;
         let heights = cursor.take(count)?;
@@ -79,7 +79,8 @@ mod tests {
         body.extend([0, 0x80, 8, 100, 4, 0]);
         body.extend([1, 3, 0]);
         body.extend(b"d/a");
-        // Two versions: generations, heights, files, offsets, lengths, keys; the rest is not read.
+        // Two versions, stored in columns: generations, heights, file indices, offsets, lengths, numbers of keys. The remaining columns are
+        // not read.
         body.extend([2, 4, 5, 0, 1, 0, 0, 10, 20, 30, 40, 2, 3]);
         let read = |body: &[u8]| Manifest::read(&envelope::tests::encode(Kind::Manifest, body, true));
         let file = DataFile { path: "d/a".to_owned(), base: String::new() };

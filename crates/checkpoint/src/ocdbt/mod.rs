@@ -4,8 +4,8 @@
 //! and refer to ranges of data files for larger values. TensorStore documents the format
 //! (<https://google.github.io/tensorstore/kvstore/ocdbt/index.html>, "Storage format").
 //!
-//! Each process of a job writes its own database (`ocdbt.process_N`). Orbax merges them: the database of the checkpoint refers to their
-//! data files. If they were not merged, the keys of all of them are read.
+//! Each process of a job writes its own database (`ocdbt.process_N`). Orbax then merges these databases: the database in the folder of the
+//! checkpoint refers to their data files. If Orbax did not merge them, this reader combines the keys of all of them.
 
 mod cursor;
 mod envelope;
@@ -25,7 +25,7 @@ use crate::store::{Store, join};
 
 /// The file that marks a folder as a database.
 pub(crate) const MANIFEST: &str = "manifest.ocdbt";
-/// The prefix of the folders of single processes.
+/// The prefix of the name of a folder with the database of one process.
 const PROCESS: &str = "ocdbt.process_";
 
 /// Maximum number of nodes read per tree. A tree may refer to a node several times, so a small file could otherwise cause any number of
@@ -36,7 +36,7 @@ const MOST_KEYS: usize = 16 << 20;
 /// Maximum number of decompressed bytes of all nodes of a tree.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The values of a database by key. Paths of values are those of the store.
+/// The values of a database by key. The path of a value in a data file is relative to the root of the store.
 pub(crate) type Values = BTreeMap<String, Value>;
 
 /// Whether a folder contains a database, or per-process databases (`ocdbt.process_N`).
@@ -44,7 +44,7 @@ pub(crate) fn is_in(store: &Store, folder: &str) -> Result<bool> {
     Ok(store.size(&join(folder, MANIFEST))?.is_some() || !processes(store, folder)?.is_empty())
 }
 
-/// The values of a folder: from its database, or from those of all processes if they were not merged.
+/// Returns the values of the database in a folder, or if the folder has none, the values of all per-process databases in it.
 ///
 /// # Errors
 /// A file is missing or damaged (SH1308), or the store fails (SH1301).
@@ -62,7 +62,7 @@ pub(crate) fn read(store: &Store, folder: &str) -> Result<Values> {
     Ok(values)
 }
 
-/// The folders of processes.
+/// Returns the names of the folders of per-process databases.
 fn processes(store: &Store, folder: &str) -> Result<Vec<String>> {
     let is_process = |name: &String| {
         name.strip_prefix(PROCESS).is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
         Reader { store, checkpoint, folder, values: Values::new(), nodes: 0, bytes: 0 }
     }
 
-    /// The error for a damaged object of the database.
+    /// Creates the error for a damaged object of the database.
     fn damaged(&self, path: &str, what: impl Into<String>) -> CheckpointError {
         let object = path.strip_prefix(self.checkpoint).unwrap_or(path).trim_start_matches('/').to_owned();
         CheckpointError::Damaged(vec![Damage { entry: String::new(), object, what: what.into() }])
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
         Manifest::read(&encoded).map_err(|what| self.damaged(&path, format!("cannot be read: {what}")))
     }
 
-    /// The name of the newest numbered manifest: `manifest.` and 16 hexadecimal digits.
+    /// Returns the name of the newest numbered manifest: `manifest.` and 16 hexadecimal digits.
     fn newest(&self) -> Result<String> {
         let is_number = |name: &str| {
             let digits = name.strip_prefix("manifest.").filter(|digits| digits.len() == 16);

@@ -6,28 +6,28 @@ use super::cursor::Cursor;
 use super::manifest::Link;
 use super::table;
 
-/// Maximum length of a key of a checkpoint: a name and the number of a block.
+/// The maximum length of a key in bytes. A key consists of the name of an array and the grid index of a block.
 const LONGEST_KEY: usize = 16 << 10;
 
 /// The location of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// Stored in the node.
+    /// The value is stored in the node.
     Inline(Bytes),
-    /// Stored in a data file: its path relative to the database, offset and length.
+    /// The value is stored in a data file: the path of the file relative to the database, and offset and length in bytes.
     Indirect { path: String, offset: u64, length: u64 },
 }
 
-/// A decoded node. Keys are relative to the prefix given by the node's parents.
+/// A decoded node. Its keys lack the prefix that the nodes above it define.
 #[derive(Debug)]
 pub(super) enum Node {
     Leaf(Vec<(Vec<u8>, Value)>),
-    /// The prefix of all keys of a child, and the child.
+    /// For each child, the prefix of all its keys, and a reference to the child.
     Interior(Vec<(Vec<u8>, Link)>),
 }
 
 impl Node {
-    /// Decodes the body of the node of a link.
+    /// Decodes a node from its body; `link` is the reference through which it was found.
     pub(super) fn read(body: &Bytes, link: &Link) -> Result<Node, String> {
         let mut cursor = Cursor::new(body);
         let height = cursor.byte()?;
@@ -49,7 +49,7 @@ impl Node {
             let numbers = cursor.varints(count)?;
             let offsets = cursor.varints(count)?;
             let lengths = cursor.varints(count)?;
-            // Statistics: keys, bytes of nodes, bytes of values.
+            // Skips the statistics of each child: number of keys, bytes of nodes, bytes of values.
             cursor.varints(3 * count)?;
             cursor.end()?;
             let mut children = Vec::with_capacity(count);
@@ -89,7 +89,7 @@ impl Node {
     }
 }
 
-/// Decodes keys in strictly ascending order; each may share a prefix with the previous key.
+/// Decodes keys, which must be in strictly ascending order. `prefixes[i]` is the number of bytes that key `i` shares with the previous key.
 fn keys(cursor: &mut Cursor<'_>, prefixes: &[usize], suffixes: &[usize]) -> Result<Vec<Vec<u8>>, String> {
     let mut keys: Vec<Vec<u8>> = Vec::with_capacity(prefixes.len());
     // Shared prefixes could expand without limit, so the total size of the keys is bounded.

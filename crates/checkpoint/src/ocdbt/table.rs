@@ -1,19 +1,19 @@
-//! Tables of data files, to which the entries of a node refer.
+//! Decodes the table of a node or manifest that lists the data files to which its entries refer.
 
 use super::cursor::Cursor;
 
-/// Maximum length of a data file's path.
+/// The maximum length of the path of a data file, in bytes.
 const LONGEST: usize = 65_535;
 
 /// A data file, by its path relative to the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DataFile {
     pub(super) path: String,
-    /// The folder to which paths within the file are relative.
+    /// The folder to which the paths in this data file are relative.
     pub(super) base: String,
 }
 
-/// Reads a table. Its paths are relative to the folder `base`.
+/// Reads a table of data files, whose paths are relative to the folder `base`.
 pub(super) fn read(cursor: &mut Cursor<'_>, base: &str) -> Result<Vec<DataFile>, String> {
     let count = cursor.count()?;
     let mut prefixes = vec![0; count.min(1)];

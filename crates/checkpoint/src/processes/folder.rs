@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use super::{Calls, Processes};
 use crate::error::{CheckpointError, Result};
 
-/// The polling interval for a file.
+/// The interval at which a process checks whether a file of another process exists.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Processes that exchange files in a folder of a shared file system. Each job needs its own folder, which is initially empty.
+/// Processes that exchange files in a folder of a shared file system. Each job needs its own folder, which must be empty at the start.
 #[derive(Clone, Debug)]
 pub struct Folder {
     folder: PathBuf,
@@ -21,14 +21,14 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Process `index` of `count`, which waits for the others for `patience`.
+    /// Creates the view of process `index` of `count`. It waits at most `patience` for a value of another process.
     #[must_use]
     pub fn new(folder: PathBuf, index: usize, count: usize, patience: Duration) -> Folder {
         Folder { folder, index, count, patience, made: Arc::default() }
     }
 
     fn file(&self, name: &str, index: usize) -> PathBuf {
-        // A name may be a path, so it is converted to a file name.
+        // The name of a call may contain a path, so characters that are not permitted in file names are replaced.
         let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         self.folder.join(format!("{name}.{index}"))
     }
@@ -52,7 +52,7 @@ impl Processes for Folder {
             ))
         };
         std::fs::create_dir_all(&self.folder).map_err(failed)?;
-        // The file is renamed after it is written, so that others never see an incomplete file.
+        // The file is renamed after it is written, so that other processes never see an incomplete file.
         let own = self.file(name, self.index);
         let unseen = own.with_extension(format!("{}.tmp", self.index));
         std::fs::write(&unseen, value).and_then(|()| std::fs::rename(&unseen, &own)).map_err(failed)?;
@@ -90,7 +90,7 @@ mod tests {
                     let all = process.gather("a/b", vec![process.index() as u8]).unwrap();
                     assert_eq!(all, (0..count as u8).map(|i| vec![i]).collect::<Vec<_>>());
                     assert!(process.any("any", process.index() == 1).unwrap());
-                    // A second use of a name is a different call.
+                    // A second call with the same name does not read the values of the first call.
                     assert!(!process.any("any", false).unwrap());
                     let own = match process.index() {
                         1 => Err(CheckpointError::Settings("no".to_owned())),

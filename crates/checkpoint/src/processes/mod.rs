@@ -21,7 +21,7 @@ pub trait Processes: Send + Sync {
     /// The number of processes.
     fn count(&self) -> usize;
 
-    /// Sends `value` to all processes, and waits for theirs: one per process, in order.
+    /// Sends `value` to all processes, and waits for their values. Returns one value per process, in the order of process indices.
     ///
     /// # Errors
     /// A process is gone or does not answer.
@@ -44,12 +44,12 @@ pub trait Processes: Send + Sync {
     }
 }
 
-/// The number of earlier calls with each name.
+/// For each name, the number of calls so far.
 #[derive(Debug, Default)]
 struct Calls(Mutex<BTreeMap<String, u64>>);
 
 impl Calls {
-    /// The name, followed by the number of the call.
+    /// Returns a key that is unique to the next call with this name: the name, followed by the number of the call.
     fn next(&self, name: &str) -> String {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = calls.entry(name.to_owned()).or_default();
@@ -58,7 +58,7 @@ impl Calls {
     }
 }
 
-/// A single process.
+/// The only process of a job.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 
@@ -76,8 +76,8 @@ impl Processes for Alone {
     }
 }
 
-/// Returns the values of all processes. If a process failed, all processes return an error: the failed process its own error, the others
-/// the index of the failed process.
+/// Exchanges the outcome of an operation between all processes, and returns the values of all. If any process failed, all return an error:
+/// the failed process its own error, the others an error that names the failed process.
 pub(crate) fn agree(processes: &dyn Processes, name: &str, own: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
     let (mark, mut bytes, own) = match own {
         Ok(bytes) => (0, bytes, None),

@@ -23,7 +23,8 @@ struct Shared {
     changed: Condvar,
 }
 
-/// The values sent so far, and the number of threads that have received all of them.
+/// A call of [`Processes::gather`] that is in progress: the values sent so far by thread index, and the number of threads that have
+/// received all values.
 #[derive(Debug, Default)]
 struct Call {
     values: BTreeMap<usize, Vec<u8>>,
@@ -31,7 +32,7 @@ struct Call {
 }
 
 impl Threads {
-    /// A group of `count` threads; each waits for the others for `patience`.
+    /// Creates `count` threads of one group; each waits at most `patience` for the values of the others.
     #[must_use]
     pub fn group(count: usize, patience: Duration) -> Vec<Threads> {
         let shared = Arc::new(Shared { count, patience, calls: Mutex::default(), changed: Condvar::new() });

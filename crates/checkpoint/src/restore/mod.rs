@@ -1,4 +1,4 @@
-//! Reads the regions that a process needs.
+//! Restores arrays: reads the regions that a process needs from a checkpoint.
 
 mod queue;
 
@@ -16,10 +16,10 @@ use crate::region::Region;
 use crate::save::Progress;
 use crate::store::part_size;
 
-/// The minimum number of threads that read files of a folder: more than cores, because they wait for the disk.
+/// The minimum number of threads that read files of a folder: there may be more threads than cores, because threads wait for the disk.
 const READERS: usize = 4;
 
-/// The maximum size in bytes of a region that one thread reads from a folder.
+/// The maximum size in bytes of a band, the part of a region that one thread reads at a time, for a store in a folder.
 const BAND: usize = 16 << 20;
 
 /// The memory in bytes that all readers together need for their own buffers.
@@ -31,20 +31,20 @@ const REMOTE_READERS: usize = 8;
 /// A requested array, and the regions of it that this process needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// The caller's name for it.
+    /// The caller's name for the array.
     pub name: String,
     /// The element type.
     pub dtype: DType,
     /// The global shape.
     pub shape: Vec<usize>,
-    /// Boxes of the array, which may overlap; none if this process needs no elements.
+    /// The regions that this process needs, which may overlap; empty if it needs no elements.
     pub regions: Vec<Region>,
 }
 
 /// The rules for matching requested arrays with the arrays of a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fit {
-    /// For arrays that are requested by a different name, the name in the checkpoint.
+    /// Maps the name of a requested array to its name in the checkpoint, if they differ.
     pub names: BTreeMap<String, String>,
     /// Whether requested arrays may be missing from the checkpoint; missing arrays are not restored.
     pub may_lack: bool,
@@ -53,21 +53,22 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// Reads the requested arrays that the checkpoint has.
+    /// Permits missing and additional arrays: the requested arrays that the checkpoint has are read.
     #[must_use]
     pub fn partial() -> Fit {
         Fit { may_lack: true, may_have_more: true, ..Fit::default() }
     }
 }
 
-/// Receives the elements of a region, row-major. The arguments are the index of the requested array, the index of its region, and the
-/// elements. To keep the vector, take it (`std::mem::take`); otherwise its memory is reused for another region.
+/// A callback that receives the elements of a region. The arguments are the index of the requested array, the index of the region in
+/// [`Wanted::regions`], and the elements, row-major. To keep the vector, take it (`std::mem::take`); otherwise its memory is reused for
+/// another region.
 pub type Take<'a> = dyn FnMut(usize, usize, &mut Vec<u8>) -> std::result::Result<(), String> + 'a;
 
 impl Checkpoint {
-    /// Reads regions of arrays, regardless of the sharding and number of processes that saved them. Only file tiles that overlap a region
-    /// are read, and each is verified by its checksum. `take` is called in order, once for each region of an array that the checkpoint
-    /// has.
+    /// Reads regions of arrays, regardless of the sharding and number of processes that saved them. Only tiles (inner chunks of files) that
+    /// overlap a region are read, and each is verified by its checksum. `take` is called once for each region of each array that the
+    /// checkpoint has, in the order of `wanted`.
     ///
     /// The current region and regions that are read ahead together take at most twice the bytes of the largest region, unless a single
     /// region needs more. This includes the readers' buffers if chunks are compressed, as Orbax writes them, or if the store is not a
@@ -153,7 +154,7 @@ impl Checkpoint {
         Err(CheckpointError::Damaged(damages.into_iter().collect()))
     }
 
-    /// The stored array of each requested array; `None` for missing arrays, if they may be missing.
+    /// Matches each requested array with an array of the checkpoint; `None` for an array that is missing and may be.
     fn fitted(&self, wanted: &[Wanted], fit: &Fit) -> Result<Vec<Option<&Stored>>> {
         let by_name: BTreeMap<&str, &Stored> =
             self.arrays.iter().map(|stored| (stored.entry.name.as_str(), stored)).collect();
@@ -188,25 +189,25 @@ impl Checkpoint {
 }
 
 impl Wanted {
-    /// The bytes of each region.
+    /// The size of the elements of each region in bytes.
     fn bytes(&self) -> impl Iterator<Item = usize> + '_ {
         self.regions.iter().map(|region| region.elements().saturating_mul(self.dtype.bytes()))
     }
 }
 
-/// How regions are read.
+/// The numbers of threads and bytes with which regions are read.
 struct Reading {
     readers: usize,
-    /// The maximum number of bytes in memory.
+    /// The maximum number of bytes of regions that are in memory at a time.
     limit: usize,
-    /// Bytes of a region that one thread reads.
+    /// The approximate size in bytes of the part of a region that one thread reads at a time.
     band: usize,
     /// The number of bytes per request to an object store.
     run: usize,
 }
 
 impl Reading {
-    /// The parameters for a folder or another store; `largest` is the size of the largest region in bytes.
+    /// Chooses the parameters; `is_folder` is false for an object store, and `largest` is the size of the largest region in bytes.
     fn new(is_folder: bool, largest: usize) -> Reading {
         let limit = largest.saturating_mul(2).saturating_sub(OWN).max(largest);
         if is_folder {
@@ -218,7 +219,8 @@ impl Reading {
         Reading { readers: REMOTE_READERS, limit, band: part_size(), run }
     }
 
-    /// The bytes needed in addition to a region: compressed chunks are in memory both encoded and decoded.
+    /// Returns the memory in bytes needed to read a region, in addition to its elements: compressed chunks are in memory both encoded and
+    /// decoded.
     fn beside(&self, stored: &Stored, region: &Region) -> usize {
         let array = &stored.array;
         let (tile, plain) = match &array.tiles {
@@ -234,7 +236,7 @@ impl Reading {
     }
 }
 
-/// Wakes the other threads if one panics.
+/// Stops reading when this thread panics, so that the other threads do not wait forever.
 struct StopOnPanic<'a, 'b>(&'a Queue<'b>);
 
 impl Drop for StopOnPanic<'_, '_> {

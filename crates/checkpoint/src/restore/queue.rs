@@ -1,4 +1,4 @@
-//! The queue of regions to read: hands out parts of regions, and limits the regions in memory.
+//! The queue of regions to read. It assigns parts of regions to reader threads, and limits the total size of the regions in memory.
 //!
 //! A region is divided into bands, which are contiguous in memory and end at tile boundaries. So several readers can fill one region
 //! without an additional copy.
@@ -15,13 +15,13 @@ use crate::region::Region;
 pub(super) struct Slot<'a> {
     pub(super) stored: &'a Stored,
     pub(super) region: &'a Region,
-    /// The size of its elements in bytes.
+    /// The size of the elements of the region in bytes.
     pub(super) bytes: usize,
-    /// The memory in bytes that its readers need in addition.
+    /// The memory in bytes that readers need for this region, in addition to its elements.
     pub(super) beside: usize,
 }
 
-/// A part of a region, to be filled.
+/// A part of a region that one reader fills.
 pub(super) struct Band {
     pub(super) slot: usize,
     number: usize,
@@ -29,10 +29,10 @@ pub(super) struct Band {
     pub(super) elements: BytesMut,
 }
 
-/// The queue from which readers take bands, and one thread takes whole regions in order.
+/// A queue from which reader threads take bands to fill, and from which one consumer thread takes complete regions in order.
 pub(super) struct Queue<'a> {
     slots: &'a [Slot<'a>],
-    /// Maximum bytes of all regions in memory; a single region may exceed it.
+    /// The maximum size in bytes of all regions in memory; a single region may exceed it.
     limit: usize,
     /// Approximate size of a band in bytes.
     band: usize,
@@ -44,16 +44,17 @@ pub(super) struct Queue<'a> {
 struct State {
     /// The number of regions whose reading has started.
     begun: usize,
-    /// The bytes of started regions that were not released yet.
+    /// The bytes of regions whose reading has started, and that the consumer has not released yet.
     held: usize,
     bands: VecDeque<Band>,
     regions: BTreeMap<usize, Filling>,
-    /// The memory of a released region, for reuse. Page faults on newly allocated memory take longer than reading.
+    /// The memory of a released region, which is reused for another region, because page faults on newly allocated memory take longer than
+    /// reading.
     spare: Option<Vec<u8>>,
     is_stopped: bool,
 }
 
-/// A region with bands that are not filled yet.
+/// A region whose reading has started, with the bands that are already filled.
 struct Filling {
     left: usize,
     bands: Vec<BytesMut>,
@@ -72,7 +73,7 @@ impl<'a> Queue<'a> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next band; `None` if there is nothing left to read.
+    /// Returns the next band to fill, and waits for memory if necessary; `None` if there is nothing left to read.
     pub(super) fn next(&self) -> Option<Band> {
         let mut state = self.lock();
         loop {
@@ -94,7 +95,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Divides the next region into bands.
+    /// Starts the next region: allocates its memory and divides it into bands.
     fn begin(&self, state: &mut State, slot: &Slot<'_>) {
         let number = state.begun;
         state.begun += 1;
@@ -111,7 +112,7 @@ impl<'a> Queue<'a> {
         }));
     }
 
-    /// Takes back a filled band.
+    /// Returns a filled band to the queue.
     pub(super) fn filled(&self, band: Band) {
         let mut state = self.lock();
         if let Some(region) = state.regions.get_mut(&band.slot) {
@@ -123,7 +124,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Waits until a region is filled; returns `None` if reading was stopped.
+    /// Waits until the region with index `slot` is filled, and returns its elements; `None` if reading was stopped.
     pub(super) fn whole(&self, slot: usize) -> Option<Vec<u8>> {
         let mut state = self.lock();
         loop {
@@ -132,7 +133,7 @@ impl<'a> Queue<'a> {
             }
             if state.regions.get(&slot).is_some_and(|region| region.left == 0) {
                 let bands = state.regions.remove(&slot).map(|region| region.bands).unwrap_or_default();
-                // Bands of one allocation are joined without a copy.
+                // The bands are parts of one allocation, so they are joined without a copy.
                 let joined = bands.into_iter().reduce(|mut front, back| {
                     front.unsplit(back);
                     front
@@ -143,7 +144,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Releases the memory of a region, which may be reused.
+    /// Releases the memory of the region with index `slot`, which may be reused for another region.
     pub(super) fn give_back(&self, slot: usize, elements: Vec<u8>) {
         let Slot { bytes, beside, .. } = self.slots[slot];
         let mut state = self.lock();
@@ -152,7 +153,7 @@ impl<'a> Queue<'a> {
         self.changed.notify_all();
     }
 
-    /// Stops reading.
+    /// Stops reading, and wakes all waiting threads.
     pub(super) fn stop(&self) {
         self.lock().is_stopped = true;
         self.changed.notify_all();

@@ -1,4 +1,4 @@
-//! Threads that run the requests of object stores, which are asynchronous.
+//! Runs the asynchronous requests of object stores on separate threads.
 
 use std::sync::mpsc;
 
@@ -6,17 +6,17 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::error::{CheckpointError, Result};
 
-/// The number of threads for requests.
+/// The number of threads that run requests.
 const THREADS: usize = 2;
 
-/// Runs requests for blocking callers.
+/// An asynchronous runtime that runs requests for callers that block.
 #[derive(Debug)]
 pub(super) struct Driver {
     /// The runtime; `None` only during drop.
     runtime: Option<Runtime>,
 }
 
-/// A pending answer.
+/// The answer of a request that may still be running.
 pub(super) struct Answer<T>(mpsc::Receiver<T>);
 
 impl Driver {
@@ -34,7 +34,7 @@ impl Driver {
         let (sender, receiver) = mpsc::sync_channel(1);
         if let Some(runtime) = &self.runtime {
             runtime.spawn(async move {
-                // The answer is dropped if nobody waits for it.
+                // Sending fails if the caller no longer waits for the answer, which is then dropped.
                 let _ = sender.send(request.await);
             });
         }
@@ -55,7 +55,7 @@ impl Driver {
     }
 }
 
-/// Dropping a runtime waits for its threads, which an asynchronous caller must not do.
+/// Shuts down without waiting for the threads: dropping a tokio runtime would wait, which is not permitted in asynchronous code.
 impl Drop for Driver {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {

@@ -23,7 +23,7 @@ impl Store {
         }
     }
 
-    /// Writes a file in the store's folder by calling `fill`, replacing an existing file. [`Store::sync_file`] makes it durable. On
+    /// Creates or replaces a file in the store's folder, and calls `fill` to write its content. [`Store::sync_file`] makes it durable. On
     /// failure, a part of the file may remain.
     pub(crate) fn write_file(
         &self,
@@ -55,7 +55,7 @@ impl Store {
     /// Makes the names of all files below a folder durable. Does nothing if the store is not a folder.
     pub(crate) fn sync_folders(&self, path: &str) -> Result<()> {
         match &self.folder {
-            // Other systems cannot open folders.
+            // Systems other than Unix cannot open folders, so they cannot sync them.
             Some(folder) if cfg!(unix) => {
                 sync(&folder.join(path)).map_err(|error| self.failed("writing", path, &error))
             }
@@ -98,7 +98,7 @@ mod tests {
             let mut read = String::new();
             file.read_to_string(&mut read).unwrap();
             assert_eq!((read.as_str(), size), (text, text.len() as u64));
-            // Other methods of the store see the same object.
+            // The methods for objects, such as `get`, find the same file.
             assert_eq!(store.get(path).unwrap().unwrap(), text);
         }
         assert!(store.open_file("none").unwrap().unwrap().is_none());

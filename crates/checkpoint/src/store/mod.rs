@@ -21,16 +21,17 @@ use self::driver::Driver;
 pub use self::retry::Retry;
 use crate::error::{CheckpointError, Result};
 
-/// Objects of at least this size use a multipart upload, with several parts at a time; the object appears when all parts are complete.
+/// The size in bytes of a part of a multipart upload. Larger objects are uploaded in parts, with several parts at a time; the object
+/// appears when all parts are complete.
 const PART: usize = 16 << 20;
 
 /// A store of checkpoints. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Store {
     inner: Arc<dyn ObjectStore>,
-    /// The prefix of every path.
+    /// The path within the object store to which all paths are relative.
     root: Path,
-    /// The folder, if the store is a folder.
+    /// The folder, if the store is a folder of a file system; `None` for other stores.
     folder: Option<PathBuf>,
     retry: Retry,
     driver: Arc<Driver>,
@@ -66,7 +67,7 @@ impl Store {
         })
     }
 
-    /// The path, for messages.
+    /// Returns the full path of `path` in the file system or object store, for messages.
     pub(crate) fn shown(&self, path: &str) -> String {
         match &self.folder {
             Some(folder) if path.is_empty() => folder.display().to_string(),
@@ -75,7 +76,7 @@ impl Store {
         }
     }
 
-    /// The part of a path below the root.
+    /// Returns a path relative to the root of this store; `None` if it is not below the root.
     fn below(&self, path: &Path) -> Option<String> {
         let rest = path.as_ref().strip_prefix(self.root.as_ref())?;
         Some(rest.trim_start_matches('/').to_owned())
@@ -115,8 +116,8 @@ impl Store {
         })
     }
 
-    /// Writes an object atomically from consecutive parts. `part` produces the part with an index; after a failure of the store, it is
-    /// called again for all parts.
+    /// Writes an object atomically from consecutive parts. `part(i)` returns part `i`. If the upload fails and is retried, `part` is called
+    /// again for all parts.
     pub(crate) fn put_parts(
         &self,
         path: &str,
@@ -146,7 +147,7 @@ impl Store {
                     Ok(upload) => upload,
                     Err(error) => return Ok(Err(error)),
                 };
-                // A part is produced while the previous part is sent.
+                // Each part is produced while the previous part is being sent.
                 let mut sent = None;
                 let mut outcome = Ok(());
                 for number in 0..count {
@@ -175,7 +176,8 @@ impl Store {
                     match outcome {
                         Ok(()) => upload.complete().await.map(|_| ()),
                         Err(error) => {
-                            // An incomplete upload is not visible as an object. If aborting also fails, the first error is returned.
+                            // An incomplete upload is not visible as an object. If aborting also fails, the error of the upload is
+                            // returned.
                             let _ = upload.abort().await;
                             Err(error)
                         }
@@ -220,7 +222,7 @@ impl Store {
         })
     }
 
-    /// The objects below a path, at any depth, with their sizes; names are relative to the path.
+    /// The objects below a path, at any depth, with their sizes in bytes; names are relative to the path.
     pub(crate) fn list(&self, path: &str) -> Result<Vec<(String, u64)>> {
         let found = self.request("listing", path, |store, path| async move {
             let list: Vec<_> = store.list(Some(&path)).try_collect().await?;
@@ -237,7 +239,7 @@ impl Store {
         Ok(list)
     }
 
-    /// The folders directly below a path, without the path.
+    /// Returns the names of the folders directly below a path, sorted.
     pub(crate) fn folders(&self, path: &str) -> Result<Vec<String>> {
         let found = self.request("listing", path, |store, path| async move {
             absent(store.list_with_delimiter(Some(&path)).await)
@@ -257,7 +259,7 @@ impl Store {
         )
     }
 
-    /// Deletes everything below a path, if anything.
+    /// Deletes all objects below a path, at any depth.
     pub(crate) fn delete_all(&self, path: &str) -> Result<()> {
         if let Some(folder) = &self.folder {
             return match std::fs::remove_dir_all(folder.join(path)) {
@@ -277,7 +279,7 @@ impl Store {
         };
         let target = folder.join(to);
         std::fs::rename(folder.join(from), &target).map_err(|e| self.failed("renaming", from, &e))?;
-        // The name is durable once the parent folder is synced.
+        // Syncs the parent folder, which makes the new name durable.
         match target.parent().map(std::fs::File::open) {
             Some(Ok(parent)) => parent.sync_all().map_err(|e| self.failed("renaming", to, &e)),
             _ => Ok(()),
@@ -285,7 +287,7 @@ impl Store {
     }
 }
 
-/// A path below a folder; either may be empty.
+/// Joins a folder and a path within it; either may be empty.
 pub(crate) fn join(folder: &str, path: &str) -> String {
     match (folder, path) {
         ("", path) => path.to_owned(),
@@ -299,10 +301,10 @@ pub(crate) const fn part_size() -> usize {
     PART
 }
 
-/// The maximum wait before a retry.
+/// The maximum delay before a retry.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Returns `None` if the object does not exist.
+/// Converts the error "not found" to `None`.
 fn absent<T>(outcome: object_store::Result<T>) -> object_store::Result<Option<T>> {
     match outcome {
         Ok(value) => Ok(Some(value)),
@@ -311,7 +313,7 @@ fn absent<T>(outcome: object_store::Result<T>) -> object_store::Result<Option<T>
     }
 }
 
-/// The message of an error with its sources.
+/// Returns the message of an error, followed by the messages of its causes.
 fn reason(error: &Error) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);

@@ -22,7 +22,7 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// The delays between attempts; none if `again` is false.
+    /// Returns the delay before each retry; no delays, and thus no retries, if `again` is false.
     ///
     /// Each delay is shortened by up to a quarter, depending on the clock, so that processes that failed at the same time do not retry at
     /// the same time.

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use shardc_checkpoint::{Checkpoint, Entry, Fit, Info, Processes, Region, Slice, State, Store, Wanted, save};
 use shardc_ir::DType;
 
-/// A host array.
+/// An array in host memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Array {
     pub(crate) dtype: DType,
@@ -18,7 +18,7 @@ pub(crate) struct Array {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// An array of pseudo-random bits of the type.
+/// Creates an array of pseudo-random bits that depend on `seed`.
 pub(crate) fn array(seed: u64, dtype: DType, shape: &[usize]) -> Array {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut byte = move || {
@@ -35,7 +35,7 @@ pub(crate) fn array(seed: u64, dtype: DType, shape: &[usize]) -> Array {
     Array { dtype, shape: shape.to_vec(), bytes: (0..count).map(|_| byte() & mask).collect() }
 }
 
-/// The elements of a region of an array.
+/// Returns the elements of a region of an array, row-major.
 pub(crate) fn part(array: &Array, region: &Region) -> Vec<u8> {
     let width = array.dtype.bytes();
     let mut out = Vec::with_capacity(region.elements() * width);
@@ -65,7 +65,7 @@ pub(crate) fn part(array: &Array, region: &Region) -> Vec<u8> {
 /// Arrays by name, each with the number of shards along each dimension.
 pub(crate) type Arrays = BTreeMap<String, (Array, Vec<usize>)>;
 
-/// The entries of arrays.
+/// Returns the checkpoint entries of arrays.
 pub(crate) fn entries(arrays: &Arrays) -> Vec<Entry> {
     let entry = |(name, (array, shards)): (&String, &(Array, Vec<usize>))| {
         Entry::split(name, array.dtype, &array.shape, shards)
@@ -73,7 +73,7 @@ pub(crate) fn entries(arrays: &Arrays) -> Vec<Entry> {
     arrays.iter().map(entry).collect()
 }
 
-/// Saves arrays from several processes; block `i` is saved by process `i` modulo their number.
+/// Saves arrays from several processes; block `i` is saved by process `i` modulo the number of processes.
 pub(crate) fn save_by<P: Processes>(
     store: &Store,
     path: &str,
@@ -94,7 +94,7 @@ pub(crate) fn save_by<P: Processes>(
     outcomes.into_inner().unwrap().into_iter().collect()
 }
 
-/// Saves this process's blocks.
+/// Saves the blocks of this process.
 pub(crate) fn save_blocks(
     store: &Store,
     path: &str,
@@ -107,7 +107,7 @@ pub(crate) fn save_blocks(
     save(store, path, &state, &read, process, None).map(|_| ())
 }
 
-/// This process's blocks of a state.
+/// Returns the state to save: all entries, and the blocks of this process.
 pub(crate) fn state_of(arrays: &Arrays, info: &Info, process: &dyn Processes) -> State {
     let entries = entries(arrays);
     let all = entries
@@ -118,7 +118,7 @@ pub(crate) fn state_of(arrays: &Arrays, info: &Info, process: &dyn Processes) ->
     State { slices: own.map(|(_, slice)| slice).collect(), entries, info: info.clone() }
 }
 
-/// Restores the blocks of process `index` of `count`, for arrays with these numbers of shards, and compares them with `arrays`.
+/// Restores the blocks that process `index` of `count` needs if dimension `i` has `shards[i]` shards, and compares them with `arrays`.
 pub(crate) fn check(checkpoint: &Checkpoint, arrays: &Arrays, shards: &[usize], index: usize, count: usize) {
     let wanted: Vec<Wanted> = arrays
         .iter()

@@ -1,4 +1,4 @@
-//! A local S3 server: that of the Python package moto. It is reachable only from this machine.
+//! A local S3 server, provided by the Python package moto. It is reachable only from this machine.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use shardc_filetest::skip::{Need, skip};
 
-/// Starts the server on a free port and prints the port; ends when its standard input is closed.
+/// A Python script that starts the server on a free port and prints the port. It ends when its standard input is closed.
 const SERVER: &str = "
 import sys
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
@@ -21,7 +21,7 @@ sys.stdin.read()
 /// A server process. It exits when this value is dropped, or when this process exits.
 pub(crate) struct Server {
     child: Child,
-    /// The port.
+    /// The port on which the server listens.
     pub(crate) port: u16,
 }
 
@@ -33,10 +33,10 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// The initial bucket of a server.
+    /// The URL of the bucket that every server has at the start.
     pub(crate) const BUCKET: &str = "s3://bucket";
 
-    /// A server with an empty bucket. If a dependency is missing, it prints a message and returns `None`.
+    /// Starts a server with an empty bucket. If a dependency is missing, this prints a message and returns `None`.
     pub(crate) fn start() -> Option<Server> {
         if !cfg!(feature = "s3") {
             skip(Need::Python, "S3 stores are not built in (`--features s3`)");
@@ -57,7 +57,7 @@ impl Server {
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let port = lines.map_while(Result::ok).find_map(|line| line.trim().parse::<u16>().ok());
         let server = Server { child, port: port.expect("the server prints its port") };
-        // moto creates a bucket with one unsigned request.
+        // Creates the bucket: moto accepts a request without a signature.
         let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
         let request = "PUT /bucket HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\
              Authorization: AWS4-HMAC-SHA256 Credential=k/20260101/us-east-1/s3/aws4_request\r\n\r\n";
@@ -69,7 +69,8 @@ impl Server {
     }
 }
 
-/// The store options for a server on this port. In upper case, the keys are equivalent environment variables.
+/// Returns the store options for a server on this port. In upper case, the keys are the names of environment variables with the same
+/// effect.
 pub(crate) fn options(port: u16) -> Vec<(String, String)> {
     let endpoint = format!("http://127.0.0.1:{port}");
     let options = [

@@ -1,11 +1,11 @@
-//! All torn, corrupted or missing objects are detected and named, and no wrong data is returned.
+//! Tests that all torn, corrupted or missing objects are detected and named, and no wrong data is returned.
 
 use shardc_checkpoint::{Alone, Checkpoint, CheckpointError, Fit, Info, Region, Store, Wanted};
 
 use crate::common::{Array, save_blocks, small};
 use crate::place::Place;
 
-/// The errors of opening and verifying.
+/// Opens and verifies a checkpoint; returns all damage as messages.
 fn faults(store: &Store, path: &str) -> Vec<String> {
     match Checkpoint::open(store, path).and_then(|checkpoint| checkpoint.verify(None)) {
         Ok(damages) => damages.iter().map(|d| format!("{} {}", d.object, d.what)).collect(),
@@ -25,7 +25,7 @@ pub(crate) fn every_file_is_verified(place: &Place) {
     assert!(names.len() > 8, "{names:?}");
     for name in names {
         if name == "commit_success.txt" {
-            // Only its existence matters.
+            // This file marks the checkpoint as complete by its existence; its content is not read.
             continue;
         }
         let object = format!("s/{name}");

@@ -1,4 +1,4 @@
-//! If a store fails, no complete checkpoint is lost, and incomplete ones are not listed.
+//! Tests that if a store fails, no complete checkpoint is lost, and incomplete ones are not listed.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,31 +19,31 @@ use shardc_checkpoint::{Alone, Checkpoint, Info, Retry, Store};
 use crate::common::{check, save_blocks, small, varied};
 use crate::place::Place;
 
-/// A wrapper of a store that fails on purpose.
+/// An object store that forwards requests to another store, and makes some of them fail.
 #[derive(Debug)]
 struct Failing {
     inner: Arc<dyn ObjectStore>,
     calls: AtomicUsize,
-    /// Every n-th request fails; none if 0.
+    /// Every `every`-th request fails; none if 0.
     every: usize,
     /// All requests after this number fail.
     last: usize,
-    /// Free space in bytes.
+    /// The free space in bytes; a write that needs more fails.
     room: AtomicUsize,
 }
 
 impl Failing {
-    /// Every n-th request fails.
+    /// Creates a store of which every `every`-th request fails.
     fn every(inner: &Arc<dyn ObjectStore>, every: usize) -> Arc<Failing> {
         Failing::new(inner, every, usize::MAX, usize::MAX)
     }
 
-    /// The store has this number of bytes of free space.
+    /// Creates a store with `room` bytes of free space.
     fn full(inner: &Arc<dyn ObjectStore>, room: usize) -> Arc<Failing> {
         Failing::new(inner, 0, usize::MAX, room)
     }
 
-    /// The store fails after this number of requests.
+    /// Creates a store that fails permanently after `last` requests.
     fn gone(inner: &Arc<dyn ObjectStore>, last: usize) -> Arc<Failing> {
         Failing::new(inner, 0, last, usize::MAX)
     }
@@ -150,13 +150,13 @@ impl ObjectStore for Failing {
     }
 }
 
-/// Retries almost without delay.
+/// Returns a retry policy with this number of attempts, almost without delay.
 fn quick(attempts: u32) -> Retry {
     Retry { attempts, first_wait: Duration::from_millis(1) }
 }
 
 pub(crate) fn failing_every_third_request_loses_nothing(place: &Place) {
-    // Among concurrent requests, one may repeatedly be the third, but not sixteen times.
+    // Every third request fails. With concurrent requests, a retried request may be a third one again, but hardly sixteen times.
     let store = Store::new(Failing::every(&place.objects, 3), &place.root).unwrap().with_retry(quick(16));
     let arrays = varied(&[4, 2]);
     save_blocks(&store, "s", &arrays, &Info::default(), &Alone).unwrap();
@@ -183,7 +183,7 @@ pub(crate) fn full_store_keeps_complete_checkpoints(place: &Place) {
     check(&Checkpoint::open(&store, "1").unwrap(), &arrays, &[2, 2], 0, 1);
 }
 
-/// If the store fails permanently after any request, a checkpoint is complete or does not exist.
+/// If the store fails permanently after any request, the checkpoint is either complete or does not exist.
 pub(crate) fn interrupted_save_is_complete_or_absent(place: &Place) {
     let arrays = small();
     let open = || Store::new(place.objects.clone(), &place.root).unwrap();

@@ -1,4 +1,4 @@
-//! An unreliable network to a real server: connections that break in the middle of a message.
+//! Tests of an unreliable network to a real server: connections that break in the middle of a message.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -16,7 +16,8 @@ use crate::place::{Place, server};
 /// Byte counts after which a connection is cut: some within a request, some within a response.
 const CUTS: [usize; 4] = [300, 40_000, 700, 900_000];
 
-/// Forwards connections to a port, and cuts some of them; returns its own port and the number of cuts.
+/// Forwards connections to a port, and cuts some of them; returns the port on which it listens, and a counter of the connections that were
+/// cut.
 fn bad_line(to: u16) -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -66,7 +67,7 @@ pub(crate) fn broken_connections_lose_nothing(place: &Place) {
     }
     let cut = cut.load(Ordering::SeqCst);
     assert!(cut > 2, "only {cut} connections were cut");
-    // The stored objects are also complete without the unreliable connection.
+    // Over a reliable connection, the checkpoint is complete.
     let checkpoint = Checkpoint::open(&place.store, "2").unwrap();
     assert_eq!(checkpoint.verify(None).unwrap(), []);
 }

@@ -19,10 +19,10 @@ use libtest_mimic::{Arguments, Trial};
 
 use crate::place::{Kind, Place};
 
-/// A test on an empty place.
+/// A test, which gets an empty store.
 type Test = fn(&Place);
 
-/// Tests with their names.
+/// Lists tests with their names.
 macro_rules! tests {
     ($($test:path),* $(,)?) => { [$((stringify!($test), $test as Test)),*] };
 }

@@ -1,4 +1,4 @@
-//! A place for checkpoints in each kind of store, and its objects as other programs see them.
+//! Creates an empty store of each kind for a test, with direct access to its objects.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -37,21 +37,21 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A place that is initially empty.
+/// A store that is initially empty.
 pub(crate) struct Place {
     pub(crate) kind: Kind,
-    /// The store, as a user configures it.
+    /// The store under test.
     pub(crate) store: Store,
-    /// Direct access to the same objects.
+    /// The object store that contains the objects of `store`, for checks that bypass [`Store`].
     pub(crate) objects: Arc<dyn ObjectStore>,
-    /// The prefix of these objects' names.
+    /// The path prefix of these objects in `objects`.
     pub(crate) root: String,
     runtime: Runtime,
     _folder: Option<TempDir>,
 }
 
 impl Place {
-    /// A place for a test. If a dependency is missing, it prints a message and returns `None`.
+    /// Creates an empty store for the test with this name. If a dependency is missing, this prints a message and returns `None`.
     pub(crate) fn new(kind: Kind, test: &str) -> Option<Place> {
         let place = |store, objects, root, folder| Place {
             kind,
@@ -87,7 +87,7 @@ impl Place {
         ObjectPath::parse(format!("{}/{name}", self.root).trim_matches('/')).unwrap()
     }
 
-    /// The names of all objects below a path, relative to it.
+    /// Returns the names of all objects below a path, relative to that path.
     pub(crate) fn names(&self, path: &str) -> Vec<String> {
         let path = self.path(path);
         let list = async { self.objects.list(Some(&path)).try_collect::<Vec<_>>().await };
@@ -113,7 +113,8 @@ impl Place {
     }
 }
 
-/// The port of this process's server, which ends with the process. If a dependency is missing, it prints a message and returns `None`.
+/// Returns the port of a local S3 server that all tests share, and that ends with this process. If a dependency is missing, this prints a
+/// message and returns `None`.
 pub(crate) fn server() -> Option<u16> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
     SERVER.get_or_init(Server::start).as_ref().map(|server| server.port)

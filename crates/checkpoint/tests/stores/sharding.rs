@@ -1,4 +1,4 @@
-//! Checkpoints are restored bit for bit with another sharding and another number of processes.
+//! Tests that checkpoints are restored bit for bit with another sharding and another number of processes.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -15,7 +15,7 @@ use crate::place::{Kind, Place};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Shards of the first two dimensions: meshes 4x2, 2x4, 8x1, 1x8, one device, and one that divides few sizes.
+/// The numbers of shards of the first two dimensions, for the meshes 4x2, 2x4, 8x1, 1x8, one device, and one that divides few sizes.
 const MESHES: [[usize; 2]; 6] = [[4, 2], [2, 4], [8, 1], [1, 8], [1, 1], [3, 5]];
 
 pub(crate) fn any_sharding_restores_onto_any_other(place: &Place) {
@@ -111,7 +111,8 @@ pub(crate) fn checkpoints_are_not_overwritten(place: &Place) {
 }
 
 pub(crate) fn truncated_large_blocks_round_trip(place: &Place) {
-    // Blocks of four MiB, of which the last is truncated in both dimensions. In a folder, the ends of the blocks are written first.
+    // Saves an array in blocks of four MiB, of which the last is truncated in both dimensions. In a folder, the end of each file is written
+    // before its beginning.
     let mut arrays = Arrays::new();
     arrays.insert("w".to_owned(), (array(5, DType::F32, &[2050, 2055]), vec![2, 2]));
     arrays.insert("v".to_owned(), (array(6, DType::BF16, &[3_500_001]), vec![2]));
@@ -123,7 +124,7 @@ pub(crate) fn truncated_large_blocks_round_trip(place: &Place) {
 }
 
 pub(crate) fn parts_of_one_block_are_read_along_either_dimension(place: &Place) {
-    // 16 MiB in one block, of which one device reads an eighth, along either dimension.
+    // An array of 16 MiB in one block. Another sharding reads an eighth of it, along either dimension.
     let store = &place.store;
     let mut arrays = Arrays::new();
     arrays.insert("w".to_owned(), (array(9, DType::F32, &[2048, 2048]), vec![1, 1]));

@@ -1,4 +1,4 @@
-//! A manager's checkpoints are listed, kept and deleted by step number, and can be saved asynchronously.
+//! Tests that the checkpoints of a manager are listed, kept and deleted by step number, and can be saved asynchronously.
 
 use shardc_checkpoint::{Alone, CheckpointManager, Entry, Info, Keep, Options, Region};
 use shardc_ir::DType;
@@ -54,7 +54,8 @@ pub(crate) fn steps_are_saved_in_the_background(place: &Place) {
     manager.wait().unwrap();
     assert_eq!(manager.all_steps().unwrap(), [2, 3]);
     check(&manager.open(3).unwrap(), &of_step(3), &[1, 4], 0, 1);
-    // A step without its marker or final name is incomplete, and the next manager removes it.
+    // Creates an incomplete step: without the marker file (object stores), or without the final folder name (file systems). The next
+    // manager deletes it.
     let left = if place.store.is_folder() {
         "run/4.orbax-checkpoint-tmp/default/w/zarr.json"
     } else {

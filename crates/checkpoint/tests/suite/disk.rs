@@ -1,6 +1,6 @@
-//! If a real file system is full or read-only, complete checkpoints are unchanged, and incomplete ones are not listed.
+//! Tests that if a real file system is full or read-only, complete checkpoints are unchanged, and incomplete ones are not listed.
 //!
-//! The tests mount all but one of these file systems, which requires root.
+//! All tests but one mount a file system for this, which requires root.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -24,7 +24,7 @@ use tempfile::TempDir;
 struct Mount(TempDir);
 
 impl Mount {
-    /// Mounts it; `None` if mounting is not permitted.
+    /// Mounts a file system of this size; `None` if mounting is not permitted.
     fn new(mebibytes: usize) -> Option<Mount> {
         let folder = tempfile::tempdir().unwrap();
         let size = format!("size={mebibytes}m");
@@ -47,13 +47,13 @@ impl Mount {
         self.0.path()
     }
 
-    /// Makes it writable or read-only.
+    /// Remounts the file system with an option: `rw` (writable) or `ro` (read-only).
     fn set(&self, option: &str) {
         let options = format!("remount,{option}");
         assert!(Command::new("mount").args(["-o", &options]).arg(self.path()).status().unwrap().success());
     }
 
-    /// Fills the file system up to this number of free bytes.
+    /// Fills the file system until only this number of bytes is free.
     fn leave(&self, bytes: usize) {
         let filler = self.path().join("filler");
         fs::write(&filler, "").unwrap();
@@ -93,7 +93,7 @@ fn save(manager: &CheckpointManager, step: u64, arrays: &Arrays) -> Result<(), C
     manager.save(step, &state_of(arrays, &Info::default(), &Alone), &read)
 }
 
-/// Saves with less and less free space, until no part of a save fits.
+/// Saves repeatedly with less and less free space, down to none. Complete steps must stay readable.
 fn fill(mount: &Mount, store: &Store) {
     let arrays = arrays();
     let run = manager(store);
@@ -114,7 +114,7 @@ fn fill(mount: &Mount, store: &Store) {
                 assert_eq!(run.open(step).unwrap_err().code(), "SH1305");
             }
         }
-        // This manager and a new one list the same steps.
+        // A new manager lists the same steps as this one.
         for run in [&run, &manager(store)] {
             assert_eq!(run.all_steps().unwrap(), whole, "with room for {room} bytes");
         }
@@ -134,7 +134,7 @@ fn fill(mount: &Mount, store: &Store) {
     run.save_async(50, &state_of(&arrays, &Info::default(), &Alone), &read).unwrap();
     let error = run.wait().unwrap_err();
     assert!(error.code() == "SH1313" && error.to_string().contains("No space left"), "{error}");
-    // With free space again, the run continues.
+    // After space is freed, the next save succeeds.
     fs::remove_file(mount.path().join("filler")).unwrap();
     save(&run, 51, &arrays).unwrap();
     assert_eq!(run.all_steps().unwrap(), [1, 51]);

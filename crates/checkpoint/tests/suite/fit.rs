@@ -1,4 +1,5 @@
-//! A state that does not match a checkpoint is rejected, and the error lists all differences: processes, shapes, names, missing blocks.
+//! Tests that a state which does not match a checkpoint is rejected, and the error lists all differences: processes, shapes, names, missing
+//! blocks.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! The checkpoint manager: saving, retention, asynchronous saves, and preemption.
+//! Tests of the checkpoint manager: saving, retention, asynchronous saves, and preemption.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -131,7 +131,7 @@ fn signal_to_one_process_reaches_all() {
                         let pid = std::process::id().to_string();
                         let sent = std::process::Command::new("kill").args(["-TERM", &pid]).status();
                         assert!(sent.unwrap().success());
-                        // The signal arrives at an arbitrary time.
+                        // The signal is delivered asynchronously, so this waits for it.
                         std::thread::sleep(Duration::from_millis(200));
                     }
                     if manager.should_save(step).unwrap() {

@@ -1,4 +1,4 @@
-//! In addition to the state, a save or a restore needs at most twice the memory of the largest shard.
+//! Tests that, in addition to the state, a save or a restore needs at most twice the memory of the largest shard.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -8,11 +8,11 @@ use std::fs;
 use shardc_checkpoint::{Alone, Checkpoint, Entry, Fit, Info, Region, Slice, State, Store, Wanted, save};
 use shardc_ir::DType;
 
-/// Larger than the C library's cache of freed memory, so that the system reports only memory in use.
+/// The size of a shard in bytes. It is larger than the C library's cache of freed memory, so that the system reports only memory in use.
 const SHARD: usize = 36 << 20;
 const SHARDS: usize = 5;
 
-/// The peak increase of this process's memory, in bytes, while `work` runs.
+/// Returns the peak increase of this process's memory, in bytes, while `work` runs.
 fn grown(work: impl FnOnce()) -> usize {
     let status = |key: &str| -> usize {
         let text = fs::read_to_string("/proc/self/status").unwrap();
@@ -37,7 +37,7 @@ fn restore(checkpoint: &Checkpoint, regions: Vec<Region>, take: &mut dyn FnMut(&
     checkpoint.restore(&wanted, &Fit::default(), &mut take, None).unwrap();
 }
 
-/// A single test, because memory is measured per process.
+/// All measurements are in one test, because memory is measured per process.
 #[test]
 fn saving_and_restoring_need_no_more_than_two_shards() {
     let folder = tempfile::tempdir().unwrap();
@@ -58,7 +58,7 @@ fn saving_and_restoring_need_no_more_than_two_shards() {
     assert!(left >= SHARD, "a restore that reads a shard was measured at only {left} bytes");
     assert!(left <= 2 * SHARD, "a restore needs {left} bytes, and a shard has {SHARD}");
 
-    // Regions that span several blocks of the file, whose tiles other regions read as well.
+    // Restores regions with another sharding: each spans several blocks, and shares their tiles with other regions.
     let across = Entry::split("w", DType::F32, &entry.shape, &[1, SHARDS]).blocks();
     let largest = across[0].elements() * 4;
     let other = grown(|| restore(&checkpoint, across.clone(), &mut |elements| assert!(!elements.is_empty())));

@@ -1,4 +1,4 @@
-//! tensorstore and Orbax read shardc's checkpoints, and shardc reads theirs, bit for bit.
+//! Tests that tensorstore and Orbax read shardc's checkpoints, and that shardc reads checkpoints of both, bit for bit.
 //!
 //! `SHARDC_PYTHON` names a Python with `jax`, `orbax-checkpoint` and `tensorstore`.
 
@@ -33,7 +33,7 @@ fn run(python: &OsString, script: &str, folder: &Path) -> String {
     out.into_owned()
 }
 
-/// NumPy's name for an element type.
+/// Returns NumPy's name for an element type.
 fn numpy(dtype: DType) -> &'static str {
     use DType as D;
     match dtype {
@@ -152,7 +152,7 @@ fn python_checkpoints_are_read() {
     let mesh = vec![("data".to_owned(), 4), ("model".to_owned(), 2)];
     let spec = vec![vec!["data".to_owned(), "model".to_owned()]];
     assert_eq!(sharding, Some(Sharding { mesh, spec }));
-    // A missing chunk is not read as zeros.
+    // A missing chunk must be an error, and not be read as zeros.
     std::fs::remove_file(folder.path().join("plain/params.zeros/c/1/0")).unwrap();
     let damage = open("plain").verify(None).unwrap();
     assert_eq!(damage.iter().map(|d| d.object.as_str()).collect::<Vec<_>>(), ["params.zeros/c/1/0"]);
@@ -161,7 +161,7 @@ fn python_checkpoints_are_read() {
     }
 }
 
-/// A checkpoint whose files are truncated or changed anywhere gives an error, or the same checkpoint.
+/// Checks that opening and verifying a checkpoint whose files are truncated or changed at any position does not panic.
 fn flip_bytes(store: &Store, folder: &Path, form: &str) {
     let data =
         |folder: &Path| std::fs::read_dir(folder).map(|list| list.map(|file| file.unwrap().path()).collect());

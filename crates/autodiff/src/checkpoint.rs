@@ -15,8 +15,8 @@ pub const CHECKPOINT: &str = "shardc.checkpoint";
 /// Which results of the forward pass are saved as residuals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Keep {
-    /// All values that the backward pass reads. In loops, cheap values are recomputed, since saving them needs a tensor with a slot for
-    /// each iteration.
+    /// All values that the backward pass reads. In loops, cheap values are recomputed, since saving a value of a loop body needs a tensor
+    /// that stacks the values of all iterations.
     #[default]
     Everything,
     /// No values: the backward pass recomputes all values from the arguments.
@@ -184,7 +184,7 @@ fn is_product(module: &Module, op: OpId) -> bool {
     matches!(kind, OpKind::DotGeneral(_) | OpKind::Convolution(_) | OpKind::RaggedDot(_))
 }
 
-/// Whether an operation names a value with one of these names.
+/// Whether an operation is a [`CHECKPOINT_NAME`] composite with one of these names.
 fn is_named(module: &Module, op: OpId, names: &[String]) -> bool {
     let OpKind::Composite(spec) = &module.ops[op].kind else { return false };
     let name = spec.attributes.as_ref().and_then(|attrs| attrs.get("name"));

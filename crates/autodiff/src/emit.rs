@@ -58,7 +58,8 @@ pub(crate) trait Arithmetic: TensorBuild {
 
     /// A constant of the type of `value`, with all elements equal to `number`.
     fn number(&mut self, number: f64, value: ValueId) -> ValueId {
-        // Only floats and complex numbers have derivatives, and all their types with arithmetic can be encoded.
+        // `full` returns `None` only if the element type cannot be encoded. Only floats and complex numbers have derivatives, and all their
+        // types with arithmetic can be encoded.
         self.full(number, value).unwrap_or(value)
     }
 

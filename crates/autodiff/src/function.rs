@@ -124,7 +124,7 @@ struct Maker<'a> {
     module: &'a mut Module,
     func: FuncId,
     request: &'a Request,
-    /// Loops over blocks of iterations.
+    /// Loops over blocks of iterations, which save only the initial state of each block.
     blocks: FxHashSet<OpId>,
 }
 

@@ -33,7 +33,7 @@ impl Combiner {
         (closed && data.ops.iter().all(is_elementwise)).then_some(Combiner { region })
     }
 
-    /// Combines tensors: all left operands, then all right ones.
+    /// Applies the combiner to tensors. `args` contains all left operands, then all right operands.
     pub(super) fn apply(&self, e: &mut Emit<'_>, args: &[ValueId]) -> Vec<ValueId> {
         let shape = e.type_of(args[0]).shape;
         let module = e.module();

@@ -61,7 +61,7 @@ fn carry_captured(at: &mut At<'_, '_>) {
     }
 }
 
-/// Returns the carried values that have a tangent at the start of some iteration.
+/// Returns the indices of the carried values that have a tangent at the start of some iteration.
 fn changing(at: &At<'_, '_>, body: RegionId) -> Vec<usize> {
     let module = &*at.linear.module;
     let args = &module.regions[body].args;

@@ -44,7 +44,7 @@ use crate::request::Request;
 pub(crate) struct Tape {
     /// The operations that compute tangents, in order.
     pub(crate) ops: Vec<OpId>,
-    /// For each of these operations, the number of operations of the region that precede its insertion point.
+    /// For each operation in `ops`, the number of operations of the region that precede the point at which forward mode inserts it.
     pub(crate) places: Vec<usize>,
     /// The tangent of each value that the region returns; `None` if it is zero.
     pub(crate) returned: Vec<Option<ValueId>>,
@@ -76,7 +76,7 @@ pub(crate) struct Linear<'m> {
     pub(crate) needed: Option<Needed>,
     /// The last channel ID of the program; `None` until it is needed.
     pub(crate) last_channel: Option<i64>,
-    /// Operations to insert before operations to which linearization adds results.
+    /// Pending insertions of operations, each before an existing operation of the program; `finish` applies them.
     pub(crate) insertions: Insertions,
     /// The tangent of the orthogonal factor of each result of `geqrf`.
     pub(crate) orthogonal: FxHashMap<ValueId, ValueId>,
@@ -124,7 +124,7 @@ pub(crate) enum Nested {
     Branches {
         /// The operation of the program.
         op: OpId,
-        /// The tape of each region. They capture tangents.
+        /// The tape of each region. The tapes use tangents from outside of the regions directly, as captured values.
         tapes: Vec<Tape>,
     },
     /// A region is executed once.
@@ -149,7 +149,7 @@ pub(crate) struct Given {
     pub(crate) backward: FuncId,
     /// The operands of the gradient function that precede the cotangents of the results.
     pub(crate) residuals: Vec<ValueId>,
-    /// The tangent of each operand for which the function returns a cotangent.
+    /// The tangent of each operand for which the function returns a cotangent; `None` if the tangent is zero.
     pub(crate) operands: Vec<Option<ValueId>>,
 }
 
@@ -159,9 +159,9 @@ pub(crate) struct Given {
 pub(crate) struct ManualTape {
     /// The operation of the program.
     pub(crate) op: OpId,
-    /// The indices of its differentiable operands.
+    /// The indices of the differentiable operands of `op`.
     pub(crate) operands: Vec<usize>,
-    /// The tangent of each of them in the body.
+    /// For each operand in `operands`, the tangent of the body's argument.
     pub(crate) args: Vec<ValueId>,
     /// The tape of the body.
     pub(crate) tape: Tape,
@@ -176,9 +176,9 @@ pub(crate) struct LoopTape {
     pub(crate) trips: Option<i64>,
     /// The indices of the differentiable carried values.
     pub(crate) carried: Vec<usize>,
-    /// The tangent of each of them at the start of the body.
+    /// The tangent of each value in `carried` at the start of the body.
     pub(crate) args: Vec<ValueId>,
-    /// The tangent of each of them before the loop.
+    /// The tangent of the initial value of each value in `carried`; `None` if it is zero.
     pub(crate) inits: Vec<Option<ValueId>>,
     /// The tape of the body, which returns the tangents of all carried values.
     pub(crate) tape: Tape,
@@ -342,17 +342,17 @@ pub(crate) enum Rule {
     Tangents(Tangents),
     /// The operation was removed, and operations of the rule compute its results. Contains the tangents of the results.
     Replaced(Tangents),
-    /// The operation must be replaced by these results of operations that the rule inserted after the operation.
+    /// The results of the operation must be replaced by these values, which operations that the rule inserted compute.
     Instead(Vec<ValueId>),
 }
 
 impl Rule {
-    /// The tangent of the only result.
+    /// The outcome for an operation with one result, which has this tangent.
     pub(crate) fn one(tangent: ValueId) -> Rule {
         Rule::Tangents(smallvec![Some(tangent)])
     }
 
-    /// None of `n` results has a tangent.
+    /// The outcome for an operation with `n` results, none of which has a tangent.
     pub(crate) fn nothing(n: usize) -> Rule {
         Rule::Tangents(std::iter::repeat_n(None, n).collect())
     }
@@ -394,7 +394,7 @@ impl At<'_, '_> {
         self.linear.module.ops[self.op].kind.clone()
     }
 
-    /// Emits operations after the operation.
+    /// Returns an emitter that inserts operations into the region, after the linearized operation.
     pub(crate) fn primal(&mut self) -> Emit<'_> {
         Emit::new(self.linear.module, self.primal, self.op)
     }
@@ -412,7 +412,7 @@ impl At<'_, '_> {
         }
     }
 
-    /// Emits operations onto the tape.
+    /// Returns an emitter that appends operations to the tape.
     pub(crate) fn tape(&mut self) -> Emit<'_> {
         Emit::new(self.linear.module, self.tape, self.op)
     }

@@ -15,7 +15,7 @@ pub(crate) fn number(module: &Module, mut value: ValueId) -> Option<f64> {
     }
 }
 
-/// Whether a value is a constant: possibly broadcast, reshaped, converted, negated, or as an absolute value.
+/// Whether a value is a constant, possibly after broadcasts, reshapes, conversions, negations and absolute values.
 pub(super) fn is_constant(module: &Module, mut value: ValueId) -> bool {
     while let Some(op) = module.def_op(value) {
         match &module.ops[op].kind {

@@ -121,12 +121,13 @@ fn can_change(module: &Module, value: ValueId) -> bool {
     !matches!(class, Some(DTypeClass::Bool | DTypeClass::Signed | DTypeClass::Unsigned))
 }
 
-/// The effect on a value, as a multiple of the root's shift.
+/// The effect on a value if the root (the value whose offset is tested) is shifted by a small amount. The number is a multiple of this
+/// amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
-    /// Shifted by this multiple.
+    /// The value is shifted by this multiple of the amount.
     Plus(i32),
-    /// Scaled by the exponential of this multiple.
+    /// The value is scaled by the exponential of this multiple of the amount.
     Times(i32),
 }
 
@@ -156,7 +157,7 @@ impl Step<'_> {
         self.moved.get(&self.operand(i))
     }
 
-    /// The effect on the only result; `None` if it is not of this form.
+    /// The effect on the only result; `None` if it is neither a shift nor a scaling.
     fn result(&self) -> Option<Moved> {
         let data = &self.module.ops[self.op];
         if data.results.len() != 1 {
@@ -188,7 +189,7 @@ impl Step<'_> {
             (UnaryOp::Exponential, How::Plus(n)) => How::Times(n),
             (UnaryOp::Log, How::Times(n)) => How::Plus(n),
             (UnaryOp::Negate | UnaryOp::Abs, how @ How::Times(_)) => how,
-            // The sign of an exponential is unchanged by scaling, since it is positive.
+            // Scaling by an exponential, which is positive, does not change the sign.
             (UnaryOp::Sign, How::Times(_)) => How::Times(0),
             _ => return None,
         };

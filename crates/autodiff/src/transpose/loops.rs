@@ -1,6 +1,6 @@
 //! Transposition of `while`: the transposed tape of the body, from the last iteration to the first.
 //!
-//! The forward loop saves the residuals of all iterations in stacked tensors, with one slot for each iteration. Invariant values are not
+//! The forward loop saves the residuals of all iterations in stacked tensors, with one slice for each iteration. Invariant values are not
 //! saved, nor values that an iteration can recompute: the counter, and slices of invariant values at the counter.
 
 use rustc_hash::FxHashMap;
@@ -124,7 +124,7 @@ pub(super) fn transpose(
     Ok(())
 }
 
-/// Returns the differentiable carried values that have a cotangent in some iteration.
+/// Returns for each differentiable carried value whether it has a cotangent in some iteration.
 fn live(t: &Transposed<'_, '_>, looped: &LoopTape, asked: &[Option<ValueId>]) -> Vec<bool> {
     let module = &*t.linear.module;
     let mut live: Vec<bool> = asked.iter().map(Option::is_some).collect();
@@ -155,7 +155,7 @@ struct AtHand {
 
 #[derive(Clone, Copy, Debug)]
 enum KnownArgument {
-    /// The argument is invariant.
+    /// The argument is invariant: in each iteration, it is equal to this initial value.
     Same(ValueId),
     /// The argument is a counter with this start and step.
     Counts(i64, i64),
@@ -200,7 +200,7 @@ impl Outer {
     }
 }
 
-/// Makes the forward loop save values of its body, each value in a stacked tensor with a slot for each iteration. Returns these tensors.
+/// Makes the forward loop save values of its body, each value in a stacked tensor with a slice for each iteration. Returns these tensors.
 fn keep(t: &mut Transposed<'_, '_>, op: OpId, trips: i64, values: &[ValueId]) -> Vec<ValueId> {
     if values.is_empty() {
         return Vec::new();

@@ -35,7 +35,7 @@ pub(super) fn transpose(
         operands: Vec::new(),
     };
 
-    // The cotangents on each device.
+    // The cotangents of values in the body, on each device.
     let mut inner = Transposed::new(t.linear);
     for (i, &tangent) in manual.tape.returned.iter().enumerate() {
         let (Some(tangent), Some(ct)) = (tangent, asked[i]) else { continue };

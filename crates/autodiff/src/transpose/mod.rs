@@ -108,7 +108,7 @@ impl<'l, 'm> Transposed<'l, 'm> {
         let around = std::mem::take(&mut self.linear.insertions);
         for &op in tape.ops.iter().rev() {
             let results = self.linear.module.ops[op].results.clone();
-            // An operation that is linear in one result passes a negative sign on.
+            // For an operation with one result, a negative sign of the result's cotangent is passed on to the cotangents of the operands.
             if let (&[result], false) = (results.as_slice(), self.linear.nested.contains_key(&op)) {
                 if let Some((mut sign, mut ct)) = self.take_signed(result, op) {
                     if sign == Sign::Minus && self.grows(op) {

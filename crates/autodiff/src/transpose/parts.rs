@@ -9,7 +9,7 @@ use crate::emit::{Arithmetic, Emit};
 /// A slice of a value along one dimension, padded with zeros.
 #[derive(Clone, Copy)]
 struct Part {
-    /// The index among the contributions to the cotangent.
+    /// The index of this slice in the list of contributions to the cotangent.
     place: usize,
     value: ValueId,
     dim: usize,

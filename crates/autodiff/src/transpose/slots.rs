@@ -1,4 +1,5 @@
-//! Simplifies cotangents of stacked tensors in loops in which each iteration reads or writes its own slot.
+//! Simplifies cotangents of stacked tensors in loops in which each iteration reads or writes its own slot, that is, a slice that no other
+//! iteration reads or writes.
 //!
 //! If the loop writes a stacked tensor, each slot of its cotangent is read once, so slots need not be set to zero afterwards. If the loop
 //! reads a stacked tensor, each slot of its cotangent is written once, so the contribution need not be added to zeros.
@@ -23,10 +24,10 @@ pub(super) struct Body<'a> {
     pub(super) next: &'a mut Vec<ValueId>,
 }
 
-/// A carried cotangent, as seen outside of the loop.
+/// A cotangent that the backward loop carries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Carried {
-    /// The argument of the transposed body.
+    /// The argument of the transposed body that holds the cotangent.
     pub(super) arg: ValueId,
     /// Whether the cotangent is zero before the first backward iteration.
     pub(super) from_zero: bool,
@@ -122,7 +123,8 @@ impl Body<'_> {
         self.next[i] = written;
     }
 
-    /// Returns the slots at these indices, if the slots of different iterations are disjoint.
+    /// Describes the slots (slices of `stack`) with the start indices `places` and the given sizes. `None` if the slots of different
+    /// iterations may overlap.
     fn slots(&self, stack: ValueId, sizes: &[i64], places: &[ValueId]) -> Option<Slots> {
         let shape = self.module.shape(stack);
         for (d, &place) in places.iter().enumerate() {
@@ -238,7 +240,7 @@ impl Body<'_> {
     }
 }
 
-/// Disjoint slots.
+/// The slots (slices of a stacked tensor) of all iterations, which are disjoint.
 struct Slots {
     /// Whether the slots together cover all elements.
     are_all: bool,

@@ -27,10 +27,10 @@ const UNEVEN: &[&[i64]] = &[&[25_165_813], &[6143, 6137], &[383, 389, 379]];
 /// Upper bound of the ratio of received bytes to lacking bytes.
 const BOUND: f64 = 1.25;
 
-/// One in this many pairs of a family with more than [`MANY`] pairs is compared with XLA.
+/// If a mesh and a shape have more than [`MANY`] pairs of shardings, only one in this many is compared with XLA.
 const SAMPLE: usize = 8;
 
-/// Families with more pairs than this are sampled for the comparison with XLA.
+/// If a mesh and a shape have more pairs of shardings than this, only some of the pairs are compared with XLA.
 const MANY: usize = 4000;
 
 /// Upper bound of the ratio to XLA's received bytes: for uneven shapes, the programs differ by a few bytes.
@@ -46,7 +46,7 @@ struct Pair {
     compares: bool,
 }
 
-/// The axes that shard each dimension.
+/// For each dimension, the indices of the mesh axes that shard it.
 type Axes = Vec<Vec<usize>>;
 
 /// A pair and its results.

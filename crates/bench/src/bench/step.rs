@@ -146,7 +146,7 @@ fn ratio(row: &Row) -> f64 {
     row.outcome.as_ref().map_or(f64::INFINITY, Times::ratio)
 }
 
-/// One line for the terminal.
+/// The comparison of a program as one line for the terminal.
 fn line(Row { name, outcome }: &Row) -> String {
     match outcome {
         Ok(times) => {
@@ -181,7 +181,7 @@ fn table(rows: &[Row]) -> String {
     out + &page::under("XLA's", &[compared("step", ratios), compared("processor time", cpu)], &missing)
 }
 
-/// `412 µs`, `14.6 ms`, `1.31 s`.
+/// Formats a duration as in `412 µs`, `14.6 ms` and `1.31 s`.
 fn duration(seconds: f64) -> String {
     page::three_digits(seconds, &[("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)])
 }

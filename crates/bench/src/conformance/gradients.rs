@@ -42,7 +42,7 @@ const TOLD_EVERY: usize = 25;
 /// Time limit of one comparison.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// The outcome of a function.
+/// The results of all comparisons of one function.
 #[derive(Default)]
 struct Row {
     name: String,

@@ -40,7 +40,7 @@ struct TestTally {
     skipped: Option<String>,
 }
 
-/// Other counts over all tests.
+/// Counts over the programs of all tests.
 #[derive(Default)]
 struct Totals {
     outcomes: BTreeMap<String, usize>,

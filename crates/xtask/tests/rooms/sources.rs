@@ -150,7 +150,7 @@ struct Scan<'c, 'f> {
     found: &'c mut Crate,
     file: &'f Path,
     lines: &'f [&'f str],
-    /// Modules in separate files.
+    /// The paths of modules that are in separate files.
     children: Vec<Vec<String>>,
 }
 
@@ -224,7 +224,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// A declared or inline module.
+    /// Records a module. Reads its body if it is inline; otherwise, its file is read later.
     fn module(&mut self, parent: &[String], name: &str, body: &TokenTree) {
         let path: Vec<String> = parent.iter().cloned().chain([name.to_owned()]).collect();
         if parent.is_empty() {
@@ -237,7 +237,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// The paths of an import; `before` is the path before its braces.
+    /// Reads the paths of an import; `before` is the path before its braces.
     fn import(&mut self, module: &[String], public: bool, before: &mut Vec<String>, tokens: &[TokenTree]) {
         let depth = before.len();
         let mut renamed = None;
@@ -271,7 +271,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// An import in the root, which the entire crate can use under its name.
+    /// Records an import in the root, which the entire crate can use under the imported name.
     fn export(&mut self, public: bool, renamed: Option<String>, mut path: Vec<String>, span: Span) {
         if matches!(&*path[0], "crate" | "self") {
             path.remove(0);

@@ -298,7 +298,7 @@ pub(super) fn binary(at: &mut At<'_, '_>, op: BinaryOp) -> Result<Option<ValueId
             return Ok(sum(at, &[left, right]));
         }
         BinaryOp::Divide => return Ok(divide(at)),
-        // For complex numbers, these use an order that no comparison operation provides.
+        // StableHLO's maximum and minimum of complex numbers use an order that no comparison operation provides.
         BinaryOp::Maximum | BinaryOp::Minimum if at.is_complex(at.result()) => return Err(unsupported(at)),
         BinaryOp::Maximum | BinaryOp::Minimum => return Ok(extreme::extreme(at, op)),
         _ => {}
@@ -327,7 +327,7 @@ fn divide(at: &mut At<'_, '_>) -> Option<ValueId> {
     if let Some(tangent) = is_one.then(|| powers::of_inverse(at, b)).flatten() {
         return Some(tangent);
     }
-    // Only one division is needed for each element before the broadcast.
+    // If `b` is a broadcast, its inverse is computed before the broadcast, with fewer divisions.
     let inverse = spread_inverse(at, b);
     let scaled = db.map(|db| at.tape().mul(db, y));
     let change = match (da, scaled) {
@@ -573,7 +573,7 @@ pub(super) fn clamp(at: &mut At<'_, '_>) -> Option<ValueId> {
     sum(at, &changes)
 }
 
-/// Returns the value before sharding annotations.
+/// Returns the value to which sharding annotations were applied, or the value itself if it has none.
 fn annotated(module: &Module, mut value: ValueId) -> ValueId {
     while let Some(op) = module.def_op(value) {
         let data = &module.ops[op];

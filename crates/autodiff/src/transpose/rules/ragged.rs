@@ -62,7 +62,8 @@ pub(super) fn ragged_dot(
     let right = side(rhs, &spec.rhs_batch, &spec.rhs_contract, first + batch + left.kept.len() as u32);
     let (this, other) = if i == 0 { (&left, &right) } else { (&right, &left) };
     let in_ct: DimList = (first..first + batch).collect();
-    // The cotangent is the left operand of the new dot if its rows or its batch are ragged.
+    // The result's cotangent is the left operand of the new dot if the cotangent of the left operand is computed and a row or batch
+    // dimension is ragged.
     let asked_first = i == 0 && !contracts_groups;
     let of_asked = (ct, in_ct, other.in_result.clone());
     let of_other = (other.value, other.batch.clone(), other.kept.clone());

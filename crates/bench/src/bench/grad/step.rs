@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(wrt, [(0, 0)]);
         let ValueDef::Result(sum, _) = module.values[step.gradient(0, 0).unwrap()].def() else { panic!() };
         assert_eq!(module.ops[sum].kind.def().name, "stablehlo.add");
-        // The gradient is the sum of both terms. It is squared and clipped, and is not the value that is added to the moment.
+        // The gradient is `%g`, the sum of the terms of both uses of `%w`, not the clipped gradient, which is added to the moment.
         let place = module.regions[step.body].ops.iter().position(|&op| op == sum);
         assert_eq!(place, Some(9));
     }

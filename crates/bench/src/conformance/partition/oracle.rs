@@ -25,7 +25,7 @@ const TOOL: &str = "tools/check_partition.py";
 /// A script that runs the tool many times in one process.
 pub(in crate::conformance) const SCRIPT: &str = include_str!("../../../python/check_many.py");
 
-/// Enough devices for any program of the corpus.
+/// The XLA flag that creates enough virtual devices for any program of the corpus.
 const DEVICES: &str = "--xla_force_host_platform_device_count=16";
 
 /// A Python and its scripts.

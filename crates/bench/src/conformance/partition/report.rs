@@ -40,7 +40,7 @@ impl Outcome {
         })
     }
 
-    /// The index of the outcome in [`WORDS`], and the message.
+    /// The index of the outcome in [`WORDS`], and its message, which may be empty.
     fn parts(&self) -> (usize, &str) {
         match self {
             Outcome::Equal => (0, ""),
@@ -163,7 +163,7 @@ impl<'e> Report<'e> {
     }
 }
 
-/// The line that names the error.
+/// The first line of a message that names the error.
 fn first_line(said: &str) -> &str {
     let is_telling = |line: &&str| line.contains("error") || line.contains("Error");
     said.lines().find(is_telling).or_else(|| said.lines().next()).unwrap_or_default()

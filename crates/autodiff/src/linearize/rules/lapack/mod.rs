@@ -104,16 +104,16 @@ fn raw_option(text: &str, name: &str) -> Option<i64> {
     })
 }
 
-/// Inserts another call after this call, with a different target or mode and different result types. Returns the results. Layouts are
-/// taken from the selected operands and results.
+/// A second call of LAPACK, inserted after the current call, with a different target or mode and different result types. Its layouts are
+/// copied from operands and results of the current call.
 struct Again<'a> {
     target: Option<String>,
     mode: Option<i64>,
     operands: &'a [ValueId],
     types: &'a [TypeId],
-    /// For each operand the index of its layout: among the operands (`Ok`) or results (`Err`) of the call.
+    /// For each operand, the operand (`Ok`) or the result (`Err`) of the current call whose layout it gets, as an index.
     operand_layouts: &'a [Result<usize, usize>],
-    /// For each result the index of its layout among the results of the call.
+    /// For each result, the index of the result of the current call whose layout it gets.
     result_layouts: &'a [usize],
 }
 

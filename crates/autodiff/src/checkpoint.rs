@@ -67,7 +67,7 @@ impl fmt::Display for UnknownPolicy {
 
 impl std::error::Error for UnknownPolicy {}
 
-/// The values that the text of a policy selects.
+/// A parsed policy: the values that it selects, to save or to offload.
 enum Policy {
     Everything,
     Nothing,

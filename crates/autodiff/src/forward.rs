@@ -10,7 +10,7 @@ use crate::emit::{Arithmetic, Emit};
 use crate::linearize::{Given, Linear, LoopTape, ManualTape, Nested, Tape};
 use crate::replace::replace;
 
-/// Inserts tapes into their regions.
+/// Inserts the operations of tapes into the regions whose tangents they compute.
 #[derive(Debug)]
 pub(crate) struct Forward<'l, 'm> {
     linear: &'l mut Linear<'m>,
@@ -39,7 +39,7 @@ impl<'l, 'm> Forward<'l, 'm> {
         Ok(self.instead)
     }
 
-    /// Inserts a tape into its region.
+    /// Inserts the operations of a tape into `region`, whose tangents they compute.
     fn region(&mut self, region: RegionId, tape: &Tape) -> Result<(), Box<Diagnostic>> {
         let primal = self.linear.module.regions[region].ops.to_vec();
         let mut ops = Vec::with_capacity(primal.len() + tape.ops.len());

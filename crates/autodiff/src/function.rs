@@ -201,7 +201,7 @@ impl Maker<'_> {
         Ok(out)
     }
 
-    /// Adds an argument to the function: a tangent or cotangent of the request.
+    /// Adds an argument with the type of `like` to the function: the tangent of an argument, or the cotangent of a result.
     fn add_argument(&mut self, body: RegionId, like: ValueId, asked: Asked) -> ValueId {
         let ty = self.module.values[like].ty;
         let func = &self.module.funcs[self.func];
@@ -273,7 +273,7 @@ impl Maker<'_> {
     }
 }
 
-/// The index in the request of the argument or result to which a new argument belongs.
+/// The argument or result of the function whose tangent or cotangent a new argument is: its index in [`Request::wrt`] or [`Request::of`].
 #[derive(Clone, Copy)]
 enum Asked {
     Argument(usize),

@@ -109,7 +109,7 @@ struct Ranges<'a> {
     left: u32,
     /// Ranges that follow from the conditions of enclosing selects. They hold for elements at the same position as the analyzed element.
     known: Vec<(ValueId, Range)>,
-    /// Ranges found without a condition.
+    /// A cache of ranges that were found without assuming a condition.
     found: FxHashMap<ValueId, Range>,
 }
 
@@ -340,7 +340,7 @@ fn constant(module: &Module, value: ValueId) -> Option<Range> {
     Some(Range::new(*numbers.iter().min()?, *numbers.iter().max()?))
 }
 
-/// Whether result `i` of a combiner is one of its two operands for that result.
+/// Whether result `i` of a combiner of `n` pairs of values is always one of the two values of pair `i`.
 fn picks(module: &Module, region: RegionId, i: usize, n: usize) -> bool {
     let args = &module.regions[region].args;
     let (Some(&old), Some(&new)) = (args.get(i), args.get(n + i)) else { return false };

@@ -50,7 +50,7 @@ impl Request {
         self
     }
 
-    /// Checks that a function has these arguments and results, and that they are differentiable.
+    /// Checks that a function has the requested arguments and results, and that they are differentiable.
     pub(crate) fn check(&self, module: &Module, func: &Func) -> Result<(), Box<Diagnostic>> {
         let wrong = |text: String| Err(Box::new(Diagnostic::invalid("SH1003", text).at(func.span)));
         for &i in &self.wrt {

@@ -31,7 +31,7 @@ pub struct Function {
 struct Run<'a> {
     line: &'a str,
     command: &'a str,
-    /// FileCheck's options for the output of the command.
+    /// FileCheck's options for the output of the command; `None` if a shell has to run the entire line.
     check: Option<Options>,
     split: bool,
 }

@@ -56,7 +56,7 @@ pub(crate) struct Linear<'m> {
     pub(crate) module: &'m mut Module,
     /// If true, sharding constraints are not repeated on tangents.
     pub(crate) free_shardings: bool,
-    /// The tangent of each value.
+    /// The tangent of each value; `None` if it is zero.
     tangents: SecondaryMap<ValueId, PackedOption<ValueId>>,
     /// Whether a value is a tangent.
     is_tangent: SecondaryMap<ValueId, bool>,
@@ -72,7 +72,7 @@ pub(crate) struct Linear<'m> {
     pub(crate) at_host: FxHashSet<ValueId>,
     /// Loops over blocks of iterations, which save only the initial state of each block.
     pub(crate) blocks: FxHashSet<OpId>,
-    /// The operations of a region that are differentiated; the others need no tangents.
+    /// The operations of a region that are differentiated; its other operations need no tangents. `None` if all are differentiated.
     pub(crate) needed: Option<Needed>,
     /// The last channel ID of the program; `None` until it is needed.
     pub(crate) last_channel: Option<i64>,
@@ -84,12 +84,12 @@ pub(crate) struct Linear<'m> {
     readers: Option<Readers>,
 }
 
-/// The operations of a region that some of its values depend on.
+/// The operations of a region on which certain values, such as its results, depend.
 #[derive(Debug)]
 pub(crate) struct Needed {
     region: RegionId,
     ops: FxHashSet<OpId>,
-    /// Operations from this index on were created after this analysis, and are always needed.
+    /// The index of the first operation that was created after this analysis. It and all later operations count as needed.
     first_new: usize,
 }
 
@@ -117,7 +117,8 @@ impl Needed {
     }
 }
 
-/// The operation of the program that an operation on a tape represents, if the regions of the former have tapes.
+/// An operation of the program that one operation on a tape represents: an operation with regions, which have tapes of their own, or a call
+/// with a custom gradient.
 #[derive(Debug)]
 pub(crate) enum Nested {
     /// One of several regions is executed.
@@ -358,10 +359,10 @@ impl Rule {
     }
 }
 
-/// The tangent of each result of an operation.
+/// The tangent of each result of an operation; `None` if it is zero.
 pub(crate) type Tangents = SmallVec<[Option<ValueId>; 1]>;
 
-/// The operation that is linearized.
+/// The operation that is linearized, and the lists to which its rule appends operations.
 #[derive(Debug)]
 pub(crate) struct At<'a, 'm> {
     pub(crate) linear: &'a mut Linear<'m>,
@@ -381,7 +382,7 @@ impl At<'_, '_> {
         self.linear.module.ops[self.op].results[0]
     }
 
-    /// The tangent of operand `i`.
+    /// The tangent of operand `i`; `None` if it is zero.
     pub(crate) fn tangent(&self, i: usize) -> Option<ValueId> {
         self.linear.tangent(self.operand(i))
     }

@@ -141,7 +141,7 @@ struct Moved {
 
 type Along = SmallVec<[Option<usize>; 4]>;
 
-/// One operation with an affected operand.
+/// An operation, at least one of whose operands changes if the root is shifted.
 struct Step<'a> {
     module: &'a Module,
     moved: &'a FxHashMap<ValueId, Moved>,
@@ -250,7 +250,7 @@ impl Step<'_> {
         Some(Moved { how: from.how, along })
     }
 
-    /// The effect through a reshape that only adds or removes dimensions of size 1.
+    /// The effect on the result of a reshape that only adds or removes dimensions of size 1.
     fn reshape(&self) -> Option<Moved> {
         let from = self.moved(0)?;
         let (old, new) =
@@ -266,7 +266,7 @@ impl Step<'_> {
         left.next().is_none().then_some(Moved { how: from.how, along })
     }
 
-    /// The effect through a sum: a sum of equally scaled values is scaled in the same way.
+    /// The effect on the result of a sum: a sum of equally scaled values is scaled in the same way.
     fn sum(&self, dims: &DimList) -> Option<Moved> {
         let data = &self.module.ops[self.op];
         let from = self.moved(0).filter(|moved| matches!(moved.how, How::Times(_)))?;
@@ -282,7 +282,7 @@ impl Step<'_> {
         Some(Moved { how: from.how, along: along.collect() })
     }
 
-    /// The effect through a matmul: if one operand is unaffected, the result is scaled like the other operand.
+    /// The effect on the result of a matmul: if one operand is unaffected, the result is scaled like the other operand.
     fn product(&self, spec: &DotSpec) -> Option<Moved> {
         let (from, i) = match (self.moved(0), self.moved(1)) {
             (Some(from), None) => (from, 0),
@@ -305,7 +305,7 @@ impl Step<'_> {
         Some(Moved { how: from.how, along })
     }
 
-    /// The effect through a gather along dimensions in which all elements change by the same amount.
+    /// The effect on the result of a gather, if it selects only along dimensions in which all elements change by the same amount.
     fn gather(&self, spec: &GatherSpec) -> Option<Moved> {
         let (operand, indices) = (self.operand(0), self.operand(1));
         let from = self.moved(0)?;

@@ -49,7 +49,7 @@ pub(super) fn of_inverse(at: &mut At<'_, '_>, product: ValueId) -> Option<ValueI
     Some(tape.mul(change, count))
 }
 
-/// Returns the base and the exponent if a product is a power. If several bases are possible, returns the earliest.
+/// Returns the base and the exponent if a product is a power. If several bases are possible, returns the one with the largest exponent.
 fn factors(module: &Module, product: ValueId) -> Option<(ValueId, usize)> {
     // Candidates for the base: the product, one of its factors, a factor of that factor, and so on.
     let mut chain = vec![product];

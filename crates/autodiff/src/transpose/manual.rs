@@ -124,7 +124,7 @@ pub(super) fn transpose(
     Ok(())
 }
 
-/// The backward computation under construction.
+/// The manual computation of the backward pass, under construction.
 struct Back {
     spec: ManualSpec,
     operands: Vec<ValueId>,

@@ -55,7 +55,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
-/// Builds layers until there are enough operations.
+/// Builds a graph of layers with at least [`OPERATIONS`] operations, and returns the number of its operations.
 fn build() -> Result<usize> {
     let mesh = Mesh::new(&[("data", 4), ("model", 2)])?;
     let g = Graph::new("deep", &mesh);

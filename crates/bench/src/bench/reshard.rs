@@ -24,7 +24,7 @@ const EVEN: &[&[i64]] = &[&[25_165_824], &[6144, 6144], &[384, 384, 384]];
 /// Shapes that no axis divides.
 const UNEVEN: &[&[i64]] = &[&[25_165_813], &[6143, 6137], &[383, 389, 379]];
 
-/// Upper bound of the ratio of received bytes to lacking bytes.
+/// Upper bound of the ratio of received bytes to lacking bytes (those of its new block that a device does not have before the reshard).
 const BOUND: f64 = 1.25;
 
 /// If a mesh and a shape have more than [`MANY`] pairs of shardings, only one in this many is compared with XLA.
@@ -111,8 +111,8 @@ impl Row {
         self.ratio() > BOUND || self.over_xla() > SLACK
     }
 
-    /// Returns the reason why a device receives more bytes than a bound allows, if padding explains them. No reason permits a ratio to
-    /// lacking bytes above [`BOUND`].
+    /// Returns the reason why a device receives more bytes than a bound allows, if padding explains them. Padding never explains a ratio of
+    /// received to lacking bytes above [`BOUND`].
     fn reason(&self) -> Option<&'static str> {
         (self.ratio() <= BOUND.min(self.pair.padding())).then_some("padding of the pieces of a dimension")
     }
@@ -255,7 +255,7 @@ fn shardings(dims: &mut Axes, left: Vec<usize>, rank: usize, out: &mut Vec<Axes>
     }
 }
 
-/// Received bytes in XLA's partition of each compared pair, by the pair's name.
+/// Maps the name of each compared pair to the bytes that a device receives in XLA's partition; `None` if they are unknown.
 fn xla(workspace: &Workspace, args: &BenchArgs, pairs: &[Pair]) -> Result<BTreeMap<String, Option<f64>>> {
     let dir = workspace.scratch("reshard")?;
     let (known_file, script) = (dir.join("xla.json"), dir.join("reshard_bytes.py"));

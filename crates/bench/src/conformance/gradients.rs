@@ -46,9 +46,9 @@ const LIMIT: Duration = Duration::from_secs(600);
 #[derive(Default)]
 struct Row {
     name: String,
-    /// The largest error relative to JAX.
+    /// The largest error relative to JAX's gradient; `None` if the comparison did not succeed.
     jax: Option<f64>,
-    /// Number of elements compared with finite differences.
+    /// Number of elements compared with finite differences; `None` if the comparison did not succeed.
     smooth: Option<u64>,
     /// Number of random shardings whose results agree with one device, by SPMD mode.
     partitioned: [u64; 2],

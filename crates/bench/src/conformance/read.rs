@@ -30,7 +30,7 @@ struct Tally {
     /// Expected differences. `failed` has the others.
     excepted: Vec<String>,
     failed: Vec<String>,
-    /// Exceptions whose programs were parsed. `used` has those that permitted a difference.
+    /// The indices of the exceptions whose programs were parsed. `used` has those that permitted a difference.
     covered: BTreeSet<usize>,
     used: BTreeSet<usize>,
 }

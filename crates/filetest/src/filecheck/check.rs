@@ -50,9 +50,9 @@ pub enum Reason {
 
 /// A directive that consumes a match, with the `-DAG` and `-NOT` directives before it.
 struct Stop {
-    /// The directive; `None` for the end of the input.
+    /// The index of the directive; `None` for the end of the input.
     directive: Option<usize>,
-    /// The `-DAG` and `-NOT` directives before it.
+    /// The indices of the `-DAG` and `-NOT` directives before this directive.
     before: Vec<usize>,
 }
 
@@ -135,7 +135,7 @@ impl<'a> Checker<'a> {
         stops
     }
 
-    /// Searches for a directive's pattern once.
+    /// Searches once for the pattern of a directive, given as an index.
     fn find(&self, directive: usize, region: Range<usize>) -> Result<Match, Failure> {
         let text = self.input.get(region.clone()).unwrap_or_default();
         let found = match (self.kind(directive), self.directives.get(directive)) {
@@ -229,7 +229,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Matches groups of `-DAG` separated by `-NOT`; returns the end of the last group, and the directives that must not match after it.
+    /// Matches groups of `-DAG` directives separated by `-NOT` directives. Returns the end of the last group, and the indices of the `-NOT`
+    /// directives after it.
     fn group(&mut self, before: &[usize], region: Range<usize>) -> Result<(usize, Vec<usize>), Failure> {
         let mut start = region.start;
         let mut nots = Vec::new();

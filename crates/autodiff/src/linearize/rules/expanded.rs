@@ -70,7 +70,7 @@ pub(super) fn broadcasting(at: &mut At<'_, '_>, spec: &BroadcastingSpec) -> Resu
     Ok(Rule::Instead(vec![e.op1(kind, &whole, ty)]))
 }
 
-/// `value` broadcast to a shape, with result dimension `dims[d]` for each of its dimensions; dimensions of size 1 are expanded.
+/// Broadcasts `value` to `shape`: dimension `d` of `value` becomes dimension `dims[d]` of the result, and is expanded if its size is 1.
 fn repeated(e: &mut Emit<'_>, value: ValueId, dims: &DimList, shape: &[i64]) -> Option<ValueId> {
     if e.module().shape(value) == shape {
         return Some(value);

@@ -139,8 +139,8 @@ impl<'m> Step<'m> {
         self.returned.iter().position(is_number)
     }
 
-    /// For each argument that is state, the result to which it is donated, which is its next value. A step without donations returns its
-    /// state in the order of its arguments.
+    /// Maps the index of each argument that is state to the index of the result to which it is donated, which is its next value. A step
+    /// without donations returns its state in the order of its arguments.
     fn next(&self, loss: usize) -> BTreeMap<usize, usize> {
         let func = &self.module.funcs[self.entry];
         let donated = func.arg_attrs.iter().map(AttrDict::donated_to).enumerate();

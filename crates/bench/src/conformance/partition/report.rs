@@ -69,7 +69,7 @@ pub(super) struct Case<'c> {
 pub(super) struct Report<'e> {
     exceptions: &'e Exceptions,
     is_verbose: bool,
-    /// The number of comparisons with each outcome, by folder and by mesh (own or other), for both comparisons.
+    /// The number of cases with each outcome, in the order of [`WORDS`], keyed by folder and by mesh (own or other).
     counts: BTreeMap<(String, &'static str), [usize; 6]>,
     wrong: Vec<String>,
     listed: usize,
@@ -163,7 +163,7 @@ impl<'e> Report<'e> {
     }
 }
 
-/// The first line of a message that names the error.
+/// The line of a message that names the error.
 fn first_line(said: &str) -> &str {
     let is_telling = |line: &&str| line.contains("error") || line.contains("Error");
     said.lines().find(is_telling).or_else(|| said.lines().next()).unwrap_or_default()

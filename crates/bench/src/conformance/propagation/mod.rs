@@ -42,16 +42,16 @@ use self::{
 use super::{ConformanceArgs, exceptions::Exceptions, tools::in_parallel};
 use xtask::{process, python, workspace::Workspace};
 
-/// The differences of a program: the differing value, and the description of the difference.
+/// The differences of a program: for each, the name of the differing value and a description.
 type Differences = Vec<(String, String)>;
 
 /// The outcome of a program.
 struct Outcome {
-    /// Differences of arguments, results and constraints with only Shardy's rules.
+    /// Differences of arguments, results and constraints if shardc uses only the sharding rules that Shardy has.
     wrong_by_its_rules: Differences,
     /// Whether the shardings were also compared with Shardy's propagation of the program with inlined calls.
     without_calls: bool,
-    /// Differences of arguments, results and constraints with all rules, and [`BYTES`] if shardc sends more bytes.
+    /// Differences of arguments, results and constraints if shardc uses all of its sharding rules, and [`BYTES`] if it sends more bytes.
     wrong: Differences,
     /// Number of results that differ from Shardy's passes alone but agree with XLA.
     as_xla: usize,
@@ -105,7 +105,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
 #[derive(Default)]
 struct Tally {
     compared: usize,
-    /// Number of programs whose shardings are equal with only Shardy's rules.
+    /// Number of programs whose shardings are equal if shardc uses only the sharding rules that Shardy has.
     equal_by_its_rules: usize,
     /// Programs that Shardy also propagated with inlined calls.
     without_calls: Vec<String>,
@@ -119,7 +119,7 @@ struct Tally {
     /// Number of expected differences. `unexpected` has the others.
     listed: usize,
     unexpected: Vec<String>,
-    /// Exceptions whose programs were compared. `used` has those that permitted a difference.
+    /// The indices of the exceptions whose programs were compared. `used` has those that permitted a difference.
     covered: BTreeSet<usize>,
     used: BTreeSet<usize>,
     values: usize,

@@ -76,7 +76,7 @@ fn upper(e: &mut Emit<'_>, factors: ValueId) -> ValueId {
     e.add(square, ones)
 }
 
-/// Pads with zeros after the last element along one dimension.
+/// Pads a tensor with `by` zeros after the last element along dimension `dim`.
 pub(super) fn padded(e: &mut Emit<'_>, value: ValueId, dim: usize, by: i64) -> ValueId {
     if by == 0 {
         return value;

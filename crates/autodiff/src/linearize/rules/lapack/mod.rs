@@ -73,7 +73,7 @@ pub(super) fn call(at: &mut At<'_, '_>, target: &str) -> Result<Option<Rule>, Bo
     }))
 }
 
-/// The routine of a target, without the letter of its type.
+/// The LAPACK routine that a custom call's target names, without the letter of its element type; `None` for other targets.
 fn routine(target: &str) -> Option<&str> {
     let name = target.strip_prefix("lapack_")?.strip_suffix("_ffi")?;
     name.strip_prefix(['s', 'd', 'c', 'z'])

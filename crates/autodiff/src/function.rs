@@ -61,7 +61,7 @@ fn reverse(
     let Some(end) = module.terminator(body) else { return Ok(Vec::new()) };
     let of: Vec<ValueId> = request.of.iter().map(|&i| module.ops[end].operands[i]).collect();
     let types: Vec<_> = args.iter().map(|&v| module.values[v].ty).collect();
-    // The tangents of the arguments are arguments of a temporary region.
+    // A temporary region, whose arguments are the tangents of the arguments.
     let scratch = module.add_region(&types);
     let tangents = module.regions[scratch].args.clone();
     let needed = Needed::of(module, body, &of);

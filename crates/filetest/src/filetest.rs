@@ -31,7 +31,7 @@ pub struct FileTest {
 }
 
 impl FileTest {
-    /// Reads the comment lines of a test.
+    /// Parses the `RUN:` and `REQUIRES:` lines of a test.
     ///
     /// # Errors
     /// There is no `RUN:` line, or the last one ends in a continuation.

@@ -100,7 +100,7 @@ fn is_installed(package: &str) -> bool {
     query.is_ok_and(|out| out.status.success() && out.stdout == b"installed")
 }
 
-/// Whether apt's lists contain an installable version.
+/// Whether apt's package lists contain an installable version of a package.
 fn has_candidate(package: &str) -> bool {
     let policy = Command::new("apt-cache").env("LC_ALL", "C").args(["policy", package]).output();
     policy.is_ok_and(|out| {

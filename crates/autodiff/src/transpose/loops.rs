@@ -68,7 +68,8 @@ pub(super) fn transpose(
     let (module, op) = (&mut *t.linear.module, looped.op);
     let gone = slots::simplify(Body { module, op, trips, ops: &mut ops, next: &mut next }, &of_carried);
 
-    // The values of the forward body that the transposed body uses. A returned value may also be a value of the forward body.
+    // Finds the values of the forward body that the transposed body uses. The terminator is included, since a returned cotangent may also
+    // be a value of the forward body.
     let end = t.linear.module.add_op(OpKind::Return, &next, &[], &[]);
     ops.push(end);
     let needed = free_values(t.linear.module, body, &ops);

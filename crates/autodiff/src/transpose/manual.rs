@@ -80,7 +80,7 @@ pub(super) fn transpose(
     if values.is_empty() {
         return Ok(());
     }
-    // A returned value may be a value of the forward body.
+    // The terminator is included when values of the forward body are searched below, since a returned cotangent may be one of them.
     let end = t.linear.module.add_op(OpKind::Return, &values, &[], &[]);
     ops.push(end);
 

@@ -12,7 +12,7 @@ use shardc_passes::reshard::{Traffic, traffic};
 use super::{BenchArgs, page};
 use xtask::{process, python, workspace::Workspace};
 
-/// Runs XLA's partitioner on reshards, and counts received bytes.
+/// A script that runs XLA's partitioner on reshards, and counts received bytes.
 const SCRIPT: &str = include_str!("../../python/reshard_bytes.py");
 
 /// Axis sizes of each mesh.

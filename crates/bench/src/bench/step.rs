@@ -17,7 +17,7 @@ use super::{
 };
 use xtask::{process, python, setup, workspace::Workspace};
 
-/// Compiles and times both programs.
+/// A script that compiles and times both programs.
 const SCRIPT: &str = include_str!("../../python/step_time.py");
 
 /// Minimum number of timed steps of each program, for each of `--runs`. The median of many steps is robust against other load on the

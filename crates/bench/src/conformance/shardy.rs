@@ -102,7 +102,8 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     for line in &wrong {
         println!("   {line}");
     }
-    // Stale exceptions can be detected only without filters, when all programs are checked.
+    // An exception is stale if no program that it covers needs it. With filters, some of these programs may not have been checked, so stale
+    // exceptions are not reported.
     let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
     for &line in stale.clone() {
         println!("   {}: listed as an exception, but nothing fails", exceptions.line(line).0);

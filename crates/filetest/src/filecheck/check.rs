@@ -234,7 +234,7 @@ impl<'a> Checker<'a> {
     fn group(&mut self, before: &[usize], region: Range<usize>) -> Result<(usize, Vec<usize>), Failure> {
         let mut start = region.start;
         let mut nots = Vec::new();
-        // The matches of the group, in input order.
+        // The matches of the current group of `-DAG` directives, in input order.
         let mut ranges: Vec<Range<usize>> = Vec::new();
         for (i, &directive) in before.iter().enumerate() {
             if self.kind(directive) == Kind::Not {

@@ -1,4 +1,4 @@
-//! Operations that are expanded to differentiable ones.
+//! Rules that expand an operation to differentiable operations.
 
 use shardc_ir::{
     BatchNormSpec, BroadcastingOp, BroadcastingSpec, Build, Diagnostic, DimList, OpKind, TensorBuild,

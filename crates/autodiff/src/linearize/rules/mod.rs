@@ -129,7 +129,7 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         | OpKind::ReplicaId
         | OpKind::GetDimensionSize { .. }
         | OpKind::Return => return Ok(Rule::nothing(results.len())),
-        // These are decomposed before differentiation, when all shapes are known.
+        // These operations are decomposed before differentiation if all shapes are known.
         OpKind::Splice(_)
         | OpKind::Dynamic(_)
         | OpKind::SetDimensionSize { .. }

@@ -1,4 +1,4 @@
-//! Rules of contractions, which are linear in either operand.
+//! Rules of contractions, which are linear in each operand.
 
 use shardc_ir::{Diagnostic, RaggedDotSpec, ValueId};
 

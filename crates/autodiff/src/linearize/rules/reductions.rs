@@ -45,7 +45,8 @@ fn by_halves(at: &mut At<'_, '_>, dims: &DimList, n: usize) -> Result<Rule, Box<
     values.map(Rule::Instead).ok_or(error)
 }
 
-/// The tangent of result `i` of a `reduce` that computes `n` sums: the sum of the tangents of input `i` and its initial value.
+/// The tangent of result `i` of a `reduce` that computes `n` sums: the sum of the elements of the tangent of input `i`, plus the tangent of
+/// its initial value.
 fn sum(at: &mut At<'_, '_>, i: usize, n: usize, dims: &DimList) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let inner = match at.tangent(i) {
         Some(tangent) => Some(at.tape().sum(tangent, dims.clone()).ok_or_else(|| unsupported(at))?),

@@ -83,7 +83,7 @@ pub(super) fn ragged_dot(
         () => DimList::new(),
     };
     let mut precision = spec.precision.clone();
-    // The precision of each operand moves with the operand.
+    // Each operand keeps its precision: the right operand becomes the left operand of the new dot.
     if i == 0 && !asked_first {
         precision.reverse();
     }

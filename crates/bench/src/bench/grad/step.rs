@@ -223,7 +223,8 @@ impl<'m> Step<'m> {
         None
     }
 
-    /// The gradient after it was multiplied by scalars, if that is its only use.
+    /// Follows a gradient through element-wise operations with scalars, such as a multiplication, as long as each value has only one user.
+    /// Returns the last value.
     ///
     /// The factor may belong to an optimizer without state. Then the value that shardc's gradient replaces differs from the gradient by
     /// this factor, but the cost is the same.
@@ -253,7 +254,7 @@ impl<'m> Step<'m> {
         value
     }
 
-    /// The step with these values replaced by the results of `gradient`.
+    /// The step in which the results of `gradient` replace `values`.
     fn with(&self, mut gradient: Module, values: &[ValueId]) -> Result<Module> {
         let mut out = self.module.clone();
         let entry = gradient.entry().context("the gradient has no entry function")?;

@@ -29,7 +29,7 @@ pub(super) struct Verdict {
     pub(super) collectives: BTreeMap<String, u64>,
 }
 
-/// Counts the bytes sent by a compiled program.
+/// A script that counts the bytes that a compiled program sends.
 const SENT_ONCE: &str = include_str!("../../../python/sent_once.py");
 
 /// The TPU compiler, which runs in a tool that prints its results as JSON.

@@ -1,4 +1,4 @@
-//! The executable programs, and their meshes.
+//! The executable programs of the corpora, and the meshes for which they are partitioned.
 
 use std::{
     fs,

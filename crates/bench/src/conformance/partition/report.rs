@@ -151,7 +151,8 @@ impl<'e> Report<'e> {
         for line in &self.wrong {
             println!("   {line}");
         }
-        // Stale exceptions can be detected only without filters, when all programs are checked.
+        // An exception is stale if no program that it covers needs it. With filters, some of these programs may not have been checked, so
+        // stale exceptions are not reported.
         let stale: Vec<usize> = self.covered.difference(&self.used).copied().filter(|_| is_whole).collect();
         for &line in &stale {
             println!("   {}: listed as an exception, but everything is equal", self.exceptions.line(line).0);

@@ -89,7 +89,8 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         tally.add(relative(path), outcome?, &exceptions);
     }
     tally.print(args.verbose);
-    // Stale exceptions can be detected only without filters, when all programs are checked.
+    // An exception is stale if no program that it covers needs it. With filters, some of these programs may not have been checked, so stale
+    // exceptions are not reported.
     let stale: Vec<usize> =
         tally.covered.difference(&tally.used).copied().filter(|_| args.filters.is_empty()).collect();
     for &line in &stale {

@@ -132,7 +132,7 @@ struct Checker<'a> {
 type Outcome = (Option<(usize, String)>, Result<(), String>);
 
 impl Checker<'_> {
-    /// Whether the entire file passes a line unchanged.
+    /// Whether the entire file, without being split, passes a `RUN:` line.
     fn whole(&self, text: &str, run: &Run<'_>) -> Result<bool, String> {
         let file = self.write("program.mlir", text)?;
         let Some(options) = &run.check else {

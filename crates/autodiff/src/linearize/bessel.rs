@@ -117,8 +117,8 @@ fn series(e: &mut Emit<'_>, coefficients: &[f64], twice: ValueId) -> ValueId {
     e.mul(half, difference)
 }
 
-/// Returns `x` if a value is `i0e(x)` in the form that [`i0e`] emits. At zero, the terms of this form have no derivative, but `i0e` has
-/// one.
+/// Returns `x` if a value is `i0e(x)` in the form that [`i0e`] emits. Such a value is differentiated as a whole, since some operations of
+/// the form have no derivative at zero, but `i0e` has one.
 pub(super) fn argument_of_i0e(module: &Module, value: ValueId) -> Option<ValueId> {
     let &[is_near, near, far] = made(module, value, &OpKind::Select)? else { return None };
     let compare = &module.ops[module.def_op(is_near)?];

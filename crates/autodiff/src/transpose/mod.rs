@@ -1,7 +1,7 @@
 //! Transposition: from cotangents of results to cotangents of arguments.
 //!
 //! The tape is read backward. The cotangent of an operation's result is the sum of the contributions of its users. The operation's
-//! [rule](rules) maps it to contributions for each operand that is a tangent.
+//! [rule](rules) maps this cotangent to a contribution to the cotangent of each operand that is a tangent.
 
 mod branches;
 mod convergence;

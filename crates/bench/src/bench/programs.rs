@@ -137,7 +137,7 @@ pub(super) fn sort(n: usize) -> String {
     of_matrices(n, &types, &body)
 }
 
-/// The text of the constants that loops initialize, increment and compare their counters with.
+/// The text of the constants for loop counters: the initial value, the step and the bound.
 const COUNTERS: &str = "%c0 = stablehlo.constant dense<0> : tensor<i32>
 %c1 = stablehlo.constant dense<1> : tensor<i32>
 %c8 = stablehlo.constant dense<8> : tensor<i32>

@@ -150,7 +150,7 @@ impl Pair {
         EVEN.contains(&self.shape)
     }
 
-    /// Mesh, shape and shardings: `4x2 6144x6144 [a][b] -> [b][a]`.
+    /// Formats mesh, shape and shardings as `4x2 6144x6144 [a][b] -> [b][a]`.
     fn name(&self) -> String {
         let (from, to) = (letters(&self.from), letters(&self.to));
         format!("{} {} {from} -> {to}", times(self.mesh), times(self.shape))

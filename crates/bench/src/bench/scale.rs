@@ -166,7 +166,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
-/// The medians of a command's runs on a program.
+/// Runs a command on a program several times. Returns the medians of its CPU time and peak memory.
 fn measure(shardc: &Path, dir: &Path, command: &str, program: &str, runs: usize) -> Result<Usage> {
     let (input, output) = (dir.join("program.mlir"), dir.join("partitioned.mlir"));
     fs::write(&input, program).with_context(|| format!("writing {}", input.display()))?;

@@ -195,7 +195,7 @@ impl<'a> Checker<'a> {
         Ok(end)
     }
 
-    /// Whether a match is on the line that the directive requires.
+    /// Checks that a match is on the line that the directive requires.
     fn on_line(
         &self,
         directive: usize,

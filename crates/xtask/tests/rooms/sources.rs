@@ -25,7 +25,7 @@ pub(crate) struct Use {
 /// The imports of a crate.
 #[derive(Debug)]
 pub(crate) struct Crate {
-    /// The file name of the root, which is the room of the items that the root itself defines.
+    /// The file name of the crate root. Items that the root itself defines belong to a room of this name.
     root: String,
     /// The modules directly below the root.
     rooms: BTreeSet<String>,
@@ -35,10 +35,10 @@ pub(crate) struct Crate {
     exports: BTreeMap<String, Option<String>>,
     /// Names that the root defines itself.
     own: BTreeSet<String>,
-    /// The rooms with glob re-exports in the root.
+    /// The rooms that the root re-exports by a glob (`pub use room::*`).
     globs: Vec<String>,
     uses: Vec<Use>,
-    /// Imports for which it is unclear which room they use.
+    /// Imports whose room cannot be determined.
     pub(crate) unclear: Vec<Use>,
 }
 

@@ -219,7 +219,7 @@ fn triangle(at: &mut At<'_, '_>, tangent: ValueId, lower: bool, is_unit: bool) -
     Some(at.tape().alike_to(OpKind::Select, &[mask, tangent, zero], a))
 }
 
-/// 1 below the diagonal, 1/2 on it, 0 above.
+/// A matrix with the shape of `like` that is 1 below the diagonal, 1/2 on it, and 0 above it.
 fn half_triangle(e: &mut Emit<'_>, like: ValueId) -> Option<ValueId> {
     let (rows, columns) = numbers(e, like);
     let shape = e.type_of(like).shape;

@@ -20,7 +20,7 @@ pub(super) fn ragged_dot(
 ) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let (a, b, groups) = (at.operand(0), at.operand(1), at.operand(2));
     // The group sizes may have a dimension for each contracting dimension before the ragged one. If the contracting dimensions are not
-    // sorted, the gradient would need group sizes with these dimensions in a different order.
+    // sorted, the gradient would need group sizes with these dimensions in a different order, which is not supported.
     let contracts_groups = spec.lhs_ragged.iter().any(|dim| spec.lhs_contract.contains(dim));
     let in_order = spec.lhs_contract.is_sorted() && spec.rhs_contract.is_sorted();
     if contracts_groups && !in_order && at.linear.module.shape(groups).len() > 1 {

@@ -27,7 +27,7 @@ pub(super) fn convolution(
     }
 }
 
-/// Sizes along the spatial dimensions.
+/// Window attributes and extents of a convolution, with one element for each spatial dimension.
 struct Window {
     strides: SizeList,
     low: SizeList,

@@ -10,8 +10,8 @@ use crate::emit::{Arithmetic, Emit};
 use crate::linearize::window::{full, pairs};
 use crate::transpose::Transposed;
 
-/// For a window sum, the cotangent of an element is the sum over all windows that contain it. For a maximum, `select_and_scatter`
-/// determines the element.
+/// For a window sum, the cotangent of an element is the sum of the cotangents of all windows that contain it. For a window maximum,
+/// `select_and_scatter` adds the cotangent of each window to the element that is the maximum.
 pub(super) fn reduce_window(
     t: &mut Transposed<'_, '_>,
     op: OpId,

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use super::super::exceptions::Exceptions;
 
-/// A program and the results of its checks: name, `passed`, `skipped` or `failed`, and a message.
+/// A program and the results of its checks. Each result has the check's name, the outcome (`passed`, `skipped` or `failed`), and a message.
 pub(super) struct Row {
     pub(super) kind: String,
     pub(super) name: String,

@@ -62,7 +62,7 @@ struct Outcome {
     costs: Option<Result<(u64, u64), String>>,
 }
 
-/// The name of a differing result, before its index.
+/// The prefix of the name of a differing result; its index follows.
 const RESULT: &str = "result";
 
 /// The name of the difference if shardc sends more bytes.

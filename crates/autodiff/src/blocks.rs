@@ -122,7 +122,7 @@ fn counted_loop(
     e.op(OpKind::While, &operands, &types, &[cond, body])
 }
 
-/// Adds a region whose arguments have these types, followed by a counter.
+/// Adds a region whose arguments have the types `types`, followed by an iteration counter.
 fn counted_region(module: &mut Module, types: &[TypeId]) -> RegionId {
     let count = module.types.tensor(&[], DType::I32);
     module.add_region(&[types, &[count]].concat())

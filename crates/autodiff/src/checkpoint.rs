@@ -192,8 +192,8 @@ fn is_named(module: &Module, op: OpId, names: &[String]) -> bool {
         && matches!(name, Some(Attr::Str(name)) if names.iter().any(|n| **n == **name))
 }
 
-/// Whether an operation can be recomputed: it returns the same results and has no side effects. A loop that terminated in the forward pass
-/// terminates again.
+/// Whether an operation can be recomputed: it returns the same results each time and has no side effects. A loop that terminated in the
+/// forward pass terminates again.
 fn may_repeat(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let is_loop = data.kind.def().effect == Effect::MayNotEnd;

@@ -137,8 +137,8 @@ fn clamped_before(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, last: &[i
     }
 }
 
-/// Returns the cotangent of the windows at `indices` before a mask zeroed windows outside of the operand. `None` if `ct` is not masked in
-/// this way.
+/// If a mask set the windows of `ct` that are outside of the operand to zero, returns the cotangent before the mask. `None` if there is no
+/// such mask.
 pub(crate) fn without_mask(
     module: &Module,
     ct: ValueId,

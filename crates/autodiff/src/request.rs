@@ -26,7 +26,7 @@ pub struct Request {
     pub wrt: Vec<usize>,
     /// The indices of the results; for a gradient, the index of one scalar result.
     pub of: Vec<usize>,
-    /// Whether the function also returns these results, before their derivatives.
+    /// Whether the function also returns the results `of`, before their derivatives.
     pub value: bool,
     /// If true, derivatives do not get the shardings of the corresponding arguments, results and constraints.
     pub free_shardings: bool,

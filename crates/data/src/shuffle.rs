@@ -16,7 +16,7 @@ pub struct Shuffle {
 }
 
 impl Shuffle {
-    /// A permutation of this many examples.
+    /// Creates the permutations of `examples` examples that `seed` determines.
     #[must_use]
     pub fn new(examples: u64, seed: u64) -> Shuffle {
         let bits = u64::BITS - examples.saturating_sub(1).leading_zeros();

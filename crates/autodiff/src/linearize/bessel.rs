@@ -147,7 +147,7 @@ fn shifted(module: &Module, value: ValueId) -> Option<ValueId> {
     (number(module, two)? == 2.0).then_some(v)
 }
 
-/// Returns the argument of a Chebyshev series if `value` is such a series with these coefficients.
+/// Returns the argument of a Chebyshev series if `value` is a series with the given coefficients.
 fn argument_of(module: &Module, value: ValueId, coefficients: &[f64]) -> Option<ValueId> {
     let [half, difference] = pair(module, value, BinaryOp::Multiply)?;
     let [mut last, one_before] = pair(module, difference, BinaryOp::Subtract)?;
@@ -176,7 +176,7 @@ fn argument_of(module: &Module, value: ValueId, coefficients: &[f64]) -> Option<
     (ends && is_all && number(module, half)? == 0.5).then_some(of?)
 }
 
-/// Returns the operands of the producer of `value`, if the producer is of this kind.
+/// Returns the operands of the producer of `value`, if the producer is an operation of kind `kind`.
 fn made<'a>(module: &'a Module, value: ValueId, kind: &OpKind) -> Option<&'a [ValueId]> {
     let data = &module.ops[module.def_op(value)?];
     (data.kind == *kind).then_some(data.operands.as_slice())

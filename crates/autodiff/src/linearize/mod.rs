@@ -217,7 +217,7 @@ impl<'m> Linear<'m> {
         self.readers.get_or_insert_with(|| Readers::of(module)).reads(module, op)
     }
 
-    /// Whether these operations are the only users of a value.
+    /// Whether the operations `by` are the only users of a value.
     pub(crate) fn is_read_only_by(&mut self, value: ValueId, by: &[OpId]) -> bool {
         let module = &*self.module;
         self.readers.get_or_insert_with(|| Readers::of(module)).reads_only(value, by)
@@ -418,7 +418,7 @@ impl At<'_, '_> {
         Emit::new(self.linear.module, self.tape, self.op)
     }
 
-    /// Whether values of this type are differentiable.
+    /// Whether a value has a differentiable type.
     pub(crate) fn can_change(&self, value: ValueId) -> bool {
         let class = self.linear.module.tensor(value).map(|ty| ty.dtype.class());
         matches!(class, Some(DTypeClass::Float | DTypeClass::Complex))

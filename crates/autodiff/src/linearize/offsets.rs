@@ -41,7 +41,7 @@ impl Readers {
         read.peek().is_none() || read.any(|&value| can_change(module, value))
     }
 
-    /// Whether these operations are the only users of a value.
+    /// Whether the operations `by` are the only users of a value.
     pub(super) fn reads_only(&self, value: ValueId, by: &[OpId]) -> bool {
         self.uses.of(value).iter().all(|(op, _)| by.contains(op))
     }

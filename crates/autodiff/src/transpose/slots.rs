@@ -190,7 +190,7 @@ impl Body<'_> {
             OpKind::DynamicSlice { sizes } if sizes.as_slice() == [1] => {
                 let at = of(1)?;
                 let length = *self.module.shape(operands[0]).first()?;
-                // Indices must be in bounds in all iterations, since others are clamped.
+                // The index must be in bounds in all iterations: otherwise, it would be clamped, and not depend linearly on the iteration.
                 let is_inside = |n: i64| (0..length).contains(&n);
                 let all_inside = is_inside(at.start) && is_inside(at.at(self.trips - 1)?);
                 let numbers = self.numbers(operands[0]).filter(|_| all_inside)?;

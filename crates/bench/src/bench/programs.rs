@@ -50,7 +50,7 @@ pub(super) fn chain(n: usize) -> String {
     )
 }
 
-/// The shardings of matrices in these programs; value `i` has sharding `i` modulo 3.
+/// The shardings of matrices in the generated programs; value `i` has sharding `i` modulo 3.
 const SHARDINGS: [&str; 3] = [r#"{"x"}, {}"#, r#"{}, {"x"}"#, r#"{"y"}, {}"#];
 
 const MATRIX: &str = "tensor<64x64xf32>";

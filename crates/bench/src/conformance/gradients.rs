@@ -126,7 +126,7 @@ fn report(rows: &[Row], args: &ConformanceArgs) -> Result<()> {
     }
 }
 
-/// Two workers, which compare functions one after the other.
+/// Two worker processes that compare one function after another: `worker` runs shardc, and `check` compares with JAX.
 struct Lane<'a> {
     pairs: &'a Path,
     worker: Worker,

@@ -219,7 +219,7 @@ fn tokens(text: &str) -> Vec<&str> {
     out
 }
 
-/// A pattern that matches only this text.
+/// A pattern that matches only `text`.
 pub(super) fn escaped(text: &str) -> String {
     text.replace("{{", r"{{\{\{}}").replace("[[", r"{{\[\[}}")
 }

@@ -16,11 +16,11 @@ pub struct Failure {
     pub reason: Reason,
     /// Byte range of the search: from the end of the previous match to the end of the block.
     pub(super) region: Range<usize>,
-    /// Matches of earlier directives of the same block.
+    /// The ranges that earlier directives of the same block matched.
     pub(super) taken: Vec<Range<usize>>,
     /// The values of variables.
     pub(super) values: Values,
-    /// The variables that were set in this block.
+    /// The variables that were set in the same block before the failure.
     pub(super) set: BTreeSet<String>,
 }
 

@@ -66,7 +66,7 @@ fn unsafe_is_found_only_in_code() {
     assert_eq!(found, [(LINT.to_owned(), 2), (WORD.to_owned(), 4), (WORD.to_owned(), 7)]);
 }
 
-/// The occurrences of these words as tokens in a source, with their line numbers.
+/// The occurrences of `words` as tokens in a source, each with its line number.
 fn lines_with(source: &str, words: &[&str]) -> Result<Vec<(String, usize)>, proc_macro2::LexError> {
     let mut found = Vec::new();
     let mut streams: Vec<TokenStream> = vec![source.parse()?];

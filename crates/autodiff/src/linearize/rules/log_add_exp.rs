@@ -22,8 +22,8 @@ struct Parts {
 /// The tangent of an addition that computes `logaddexp`; `None` if the current addition has a different form.
 pub(super) fn of_sum(at: &mut At<'_, '_>) -> Option<ValueId> {
     let parts = parts(at.linear.module, at.result())?;
-    // If both are infinite, `a - b` is NaN. Programs often select a different value in this case. The tangent that is not selected must be
-    // finite even then.
+    // If both operands are the same infinity, `a - b` is NaN. Programs often select a different value in this case. The tangent that is not
+    // selected must be finite even then.
     tangent(at, &parts, 0.0)
 }
 

@@ -12,7 +12,7 @@ struct Side {
     contract: DimList,
     /// The dimensions that the result has, in order: neither batching, contracting nor group dimensions.
     kept: DimList,
-    /// The positions of these dimensions in the result.
+    /// The positions of the dimensions `kept` in the result.
     in_result: DimList,
 }
 

@@ -32,7 +32,7 @@ const BOUND: f64 = 1.05;
 /// Number of operations of the model whose differentiation is timed.
 const OPERATIONS: usize = 30_000;
 
-/// Upper bound of the time to differentiate this model, in seconds.
+/// Upper bound of the time to differentiate the model of [`OPERATIONS`] operations, in seconds.
 const SECONDS: f64 = 0.2;
 
 /// The compared quantities, in the order of the table's columns.

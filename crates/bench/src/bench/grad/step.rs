@@ -28,7 +28,8 @@ use xtask::process;
 /// The name of shardc's gradient function in a step.
 const GRADIENT: &str = "gradient";
 
-/// Writes the unchanged step to `original`, and the step with shardc's gradient to `ours`. Returns the reason if this is not possible.
+/// Writes the unchanged step to `original`, and the step with shardc's gradient to `ours`. Returns the reason if the gradient cannot be
+/// replaced.
 pub(super) fn write(
     step: &Path,
     shardc: &Path,
@@ -158,7 +159,7 @@ impl<'m> Step<'m> {
         out
     }
 
-    /// The program with only this result and the operations that this result depends on.
+    /// The program with only the result of index `result`, and the operations on which it depends.
     fn only(&self, result: usize) -> Module {
         let mut out = self.module.clone();
         if let Some(end) = out.terminator(self.body) {

@@ -59,7 +59,7 @@ pub(super) fn call(at: &mut At<'_, '_>, target: &str) -> Result<Option<Rule>, Bo
         }
         "potrf" => {
             let lower = option(at, "uplo") == Some(letter::LOWER);
-            // LAPACK leaves the other triangle of the operand in the result.
+            // LAPACK writes the factor into one triangle of the result, and leaves elements of the operand in the other triangle.
             let factor = linear_algebra::part(at, lower);
             let tangent = linear_algebra::cholesky(at, factor, lower)?;
             Rule::Tangents(smallvec![tangent, None])

@@ -35,8 +35,8 @@ pub(super) struct Carried {
     pub(super) is_read: bool,
 }
 
-/// Removes the clearing of slots after reads, and the additions at writes. Returns for each carried cotangent whether it is zero after
-/// the loop, regardless of what the loop returns.
+/// Removes operations that set slots of carried cotangents to zero after they are read, and additions of written slots to zeros. Returns
+/// for each carried cotangent whether it is zero after the loop, regardless of what the loop returns.
 pub(super) fn simplify(mut body: Body<'_>, carried: &[Carried]) -> Vec<bool> {
     let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
     for_each_under(body.module, body.ops, |op| {
@@ -63,7 +63,8 @@ impl Body<'_> {
         Some((op, &data.kind, &data.operands))
     }
 
-    /// Handles `next = arg` with zeros in the slot that this iteration reads, if nothing else reads `arg`.
+    /// If the body returns `arg` with zeros in the slot that this iteration reads, and nothing else reads `arg`, makes it return `arg`
+    /// itself. Returns whether it did so.
     fn read_only(&mut self, i: usize, of: Carried, users: &FxHashMap<ValueId, Vec<OpId>>) -> bool {
         let Some((op, OpKind::DynamicUpdateSlice, operands)) = self.made(self.next[i]) else { return false };
         let is_emptied = operands[0] == of.arg && is_zero(self.module, operands[1]);
@@ -89,7 +90,8 @@ impl Body<'_> {
         true
     }
 
-    /// Handles `next = arg + u` or `arg - u`, where `u` is zero except in a slot that no other iteration writes.
+    /// If the body returns `arg + u` or `arg - u`, where `u` is zero except in a slot that no other iteration writes, makes it write this
+    /// slot into `arg` instead.
     fn written_only(&mut self, i: usize, of: Carried, users: &FxHashMap<ValueId, Vec<OpId>>) {
         let next = self.next[i];
         let Some((sum, &OpKind::Binary(kind), &[a, b])) = self.made(next) else { return };

@@ -110,7 +110,7 @@ fn growth(
     Ok(())
 }
 
-/// The measurements of one run.
+/// The measurements of propagating a program once.
 struct Run {
     seconds: Seconds,
     operations: f64,

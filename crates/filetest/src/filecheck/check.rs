@@ -164,7 +164,7 @@ impl<'a> Checker<'a> {
         self.taken.push(found.at);
     }
 
-    /// Matches one stop and the directives before it; returns the end of its match.
+    /// Matches the `-DAG` and `-NOT` directives before a stop, and then its own directive. Returns the end of the match of the latter.
     fn stop(&mut self, stop: &Stop, region: Range<usize>) -> Result<usize, Failure> {
         let (start, nots) = self.group(&stop.before, region.clone())?;
         let Some(directive) = stop.directive else {

@@ -170,7 +170,7 @@ impl<'r> Report<'r> {
 }
 
 impl Row {
-    /// Whether the program passes these checks; `None` if none of them applies.
+    /// Whether the program passes all of `checks` that were not skipped; `None` if all were skipped.
     fn outcome(&self, checks: &[&str]) -> Option<bool> {
         let mut outcome = None;
         for (name, word, _) in &self.checks {

@@ -7,8 +7,8 @@
 //! * With all of shardc's rules, which also propagate through CHLO. Shardy's passes alone do not, but XLA expands CHLO before it runs
 //!   Shardy. A result that differs from Shardy's passes is correct if XLA, which runs Shardy on the same file, shards it as shardc does.
 //!
-//! Shardings of intermediate values may differ; differences are counted by class. If there are any, the program is partitioned with
-//! shardc's shardings and with Shardy's, and the former must not send more bytes. Expected differences are listed in
+//! Shardings of intermediate values may differ; differences are counted by kind. If there are any, the program is partitioned with shardc's
+//! shardings and with Shardy's, and the former must not send more bytes. Expected differences are listed in
 //! `tests/conformance/propagation.txt`.
 
 mod numbers;
@@ -55,7 +55,7 @@ struct Outcome {
     wrong: Differences,
     /// Number of results that differ from Shardy's passes alone but agree with XLA.
     as_xla: usize,
-    /// Number of intermediate values. `classes` has the differing values by class.
+    /// Number of intermediate values. `classes` maps each kind of difference to the values that differ in this way.
     values: usize,
     classes: BTreeMap<String, Vec<String>>,
     /// Bytes sent with shardc's shardings and with Shardy's, if intermediate values differ.
@@ -124,7 +124,7 @@ struct Tally {
     covered: BTreeSet<usize>,
     used: BTreeSet<usize>,
     values: usize,
-    /// For each class of differences, the number of values, and an example from each program.
+    /// Maps each kind of difference to the number of differing values, and an example from each program.
     classes: BTreeMap<String, (usize, Vec<String>)>,
     costs: Vec<(String, (u64, u64))>,
 }
@@ -317,7 +317,8 @@ fn boundary(ours: &Found, theirs: &Found) -> Differences {
     out
 }
 
-/// The number of intermediate values, and those that differ, by class: the operation, and the compiler that shards the value by more axes.
+/// The number of intermediate values, and those that differ, grouped by the operation and by the compiler that shards the value by more
+/// axes.
 fn between(module: &Module, ours: &Found, theirs: &Found) -> (usize, BTreeMap<String, Vec<String>>) {
     let mut classes: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut values = 0;

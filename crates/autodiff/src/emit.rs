@@ -13,7 +13,7 @@ pub(crate) struct Emit<'a> {
 }
 
 impl<'a> Emit<'a> {
-    /// New operations get the location of `like`.
+    /// Creates an emitter that appends to `ops`. New operations get the location of `like`.
     pub(crate) fn new(module: &'a mut Module, ops: &'a mut Vec<OpId>, like: OpId) -> Self {
         let origin = (module.ops[like].span, module.ops[like].loc);
         Emit { module, ops, origin }

@@ -211,7 +211,7 @@ fn is_exactly(module: &Module, mut value: ValueId, mut vector_dim: usize, number
     }
 }
 
-/// A tensor of the type of `indices` whose component `i` is `of[i]`.
+/// A tensor of the type of `indices` in which index component `i` is `of[i]`.
 fn limits(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, of: &[i64]) -> ValueId {
     let ty = e.type_of(indices);
     let bytes = ty.dtype.bytes();

@@ -51,7 +51,7 @@ pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<
         let programs: Vec<&str> = if run.split { text.split(MARK).collect() } else { vec![text] };
         let mut before = 0;
         for (number, program) in programs.into_iter().enumerate() {
-            // Keeps the line numbers of the file in messages.
+            // Empty lines before the program keep the line numbers of the file in messages.
             let padded = "\n".repeat(before) + program;
             before += program.matches('\n').count();
             let outcomes = if passed { run.all_passed(&padded) } else { checker.program(&padded, &run)? };

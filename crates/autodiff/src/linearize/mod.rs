@@ -123,14 +123,14 @@ impl Needed {
 pub(crate) enum Nested {
     /// One of several regions is executed.
     Branches {
-        /// The operation of the program.
+        /// The operation of the program that the operation on the tape represents.
         op: OpId,
         /// The tape of each region. The tapes use tangents from outside of the regions directly, as captured values.
         tapes: Vec<Tape>,
     },
     /// A region is executed once.
     Once {
-        /// The operation of the program.
+        /// The operation of the program that the operation on the tape represents.
         op: OpId,
         /// The tape, which reads the tangents of operands directly.
         tape: Tape,
@@ -158,7 +158,7 @@ pub(crate) struct Given {
 /// results as results.
 #[derive(Debug)]
 pub(crate) struct ManualTape {
-    /// The operation of the program.
+    /// The operation of the program that the operation on the tape represents.
     pub(crate) op: OpId,
     /// The indices of the differentiable operands of `op`.
     pub(crate) operands: Vec<usize>,
@@ -171,7 +171,7 @@ pub(crate) struct ManualTape {
 /// A linearized loop. The operation on the tape has the tangents of the differentiable carried values as operands and results.
 #[derive(Debug)]
 pub(crate) struct LoopTape {
-    /// The operation of the program.
+    /// The operation of the program that the operation on the tape represents.
     pub(crate) op: OpId,
     /// The trip count, if known.
     pub(crate) trips: Option<i64>,
@@ -318,7 +318,7 @@ impl Linear<'_> {
         }
         let mut seen = FxHashSet::default();
         let mut out = Vec::new();
-        // Values that are defined inside have no tangent yet, so only captured values are found.
+        // Values that are defined inside of the regions have no tangent yet, so only captured values are found.
         for inner in data.regions.iter().flat_map(|&region| self.module.walk(region)) {
             for &value in &self.module.ops[inner].operands {
                 if self.tangent(value).is_some() && seen.insert(value) {

@@ -35,7 +35,8 @@ pub(super) fn transpose(
     let live = live(t, looped, asked);
     let at_hand = AtHand::of(t.linear.module, looped.op);
     let mut carried: Vec<usize> = (0..live.len()).filter(|&i| live[i]).collect();
-    // Carried state comes first, then the accumulated cotangents of values that the loop only reads, as in a transposed scan.
+    // The backward loop first carries the cotangents of the state that the loop changes, then the accumulated cotangents of values that the
+    // loop only reads, as in a transposed scan.
     let body = t.linear.module.ops[looped.op].regions[1];
     let args = &t.linear.module.regions[body].args;
     carried.sort_by_key(|&i| at_hand.of.contains_key(&args[looped.carried[i]]));
@@ -248,7 +249,7 @@ fn before(t: &mut Transposed<'_, '_>, op: OpId, make: impl FnOnce(&mut Emit<'_>)
     value
 }
 
-/// Adds a carried value to a loop. Returns the body's argument and the loop's result. The body does not return it yet.
+/// Adds a carried value to a loop. Returns the body's argument and the loop's result. The body does not return the carried value yet.
 fn carry(module: &mut Module, op: OpId, init: ValueId) -> (ValueId, ValueId) {
     let ty = module.values[init].ty;
     module.ops[op].operands.push(init);

@@ -234,7 +234,7 @@ impl Body<'_> {
             CompareDirection::LE => Some(n <= 0),
             CompareDirection::GT => Some(n > 0),
             CompareDirection::GE => Some(n >= 0),
-            // The comparison may hold in an iteration between the first and the last.
+            // The first and the last iteration do not determine the result: the comparison may hold in an iteration between them.
             CompareDirection::EQ | CompareDirection::NE => None,
         };
         let first = holds(apart.start)?;

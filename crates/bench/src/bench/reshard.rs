@@ -33,7 +33,8 @@ const SAMPLE: usize = 8;
 /// If a mesh and a shape have more pairs of shardings than this, only some of the pairs are compared with XLA.
 const MANY: usize = 4000;
 
-/// Upper bound of the ratio to XLA's received bytes: for uneven shapes, the programs differ by a few bytes.
+/// Upper bound of the ratio of received bytes to those in XLA's partition. It is above 1, because for uneven shapes the programs differ by
+/// a few bytes.
 const SLACK: f64 = 1.002;
 
 /// One reshard: a mesh, a shape, and a pair of shardings.
@@ -344,7 +345,7 @@ fn verdict(rows: &[Row]) -> String {
 fn line(mesh: &str, sizes: &str, rows: &[&Row]) -> String {
     let mean = |ratios: &[f64]| ratios.iter().sum::<f64>() / ratios.len().max(1) as f64;
     let worst = |ratios: &[f64]| ratios.iter().copied().fold(0.0, f64::max);
-    // Excludes reshards in which each device already has its block, so that the ratio is not defined.
+    // Excludes reshards in which each device already has its new block: for these, the ratio is not defined.
     let lacking = || rows.iter().filter(|row| row.ours.lacking > 0);
     let ours: Vec<f64> = lacking().map(|row| row.ratio()).collect();
     let xla: Vec<f64> = lacking().filter_map(|row| Some(row.xla? / row.ours.lacking as f64)).collect();

@@ -129,7 +129,7 @@ fn one(file: &Path, scratch: &Path, path: &OsStr) -> Outcome {
     ran.unwrap_or_else(Outcome::Failed)
 }
 
-/// The line that names the error, without the path of a temporary file.
+/// The line of a message that names the error, without the path of a temporary file.
 fn first_error(said: &str) -> String {
     let line =
         said.lines().find(|line| line.contains("error")).or_else(|| said.lines().nth(1)).unwrap_or_default();

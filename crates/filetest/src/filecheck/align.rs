@@ -195,7 +195,7 @@ fn anchors(olds: &[Old<'_>], news: &[&str]) -> Vec<(usize, usize)> {
     anchors
 }
 
-/// Words weigh more than punctuation.
+/// The weight of a token in the alignment: words weigh more than punctuation.
 fn weight(token: &str) -> i64 {
     match token.chars().next() {
         Some(c) if c.is_alphanumeric() || c == '_' => 6000,
@@ -204,7 +204,7 @@ fn weight(token: &str) -> i64 {
     }
 }
 
-/// Splits into words, and single characters between them.
+/// Splits `text` into words, and single characters between them.
 fn tokens(text: &str) -> Vec<&str> {
     let in_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut out = Vec::new();

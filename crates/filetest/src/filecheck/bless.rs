@@ -321,7 +321,7 @@ impl Blessing<'_> {
         lost
     }
 
-    /// A line of the output as a pattern.
+    /// Converts a line of the output to a pattern.
     fn written(&self, line: &str) -> String {
         if self.is_literal() { line.trim().to_owned() } else { self.names().used_in(&escaped(line.trim())) }
     }

@@ -16,7 +16,7 @@ const FOREIGN: [&str; 2] = ["crates/mlir/src/ffi.rs", "runtime/src/ffi/"];
 /// The files that may allow the lint: the root files of the FFI modules.
 const ALLOWING: [&str; 2] = ["crates/mlir/src/ffi.rs", "runtime/src/ffi/mod.rs"];
 
-/// The lint, and the keyword that it denies.
+/// The name of the lint; it denies the keyword [`WORD`].
 const LINT: &str = "unsafe_code";
 const WORD: &str = "unsafe";
 

@@ -194,7 +194,7 @@ impl Scan<'_, '_> {
                             self.module(module, &name.to_string(), body);
                         }
                         ("macro_rules", Some(_), Some(TokenTree::Ident(name))) => {
-                            // The path of an exported macro is as if the root defined it.
+                            // An exported macro has a path directly below the crate root, as if the root re-exported or defined it.
                             match module.first() {
                                 Some(room) => {
                                     self.found.exports.insert(name.to_string(), Some(room.clone()));

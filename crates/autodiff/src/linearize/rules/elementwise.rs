@@ -28,7 +28,7 @@ pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>,
         UnaryOp::Negate | UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj => {
             return Ok(Some(on_tape(at, &[tangent])));
         }
-        // These are piecewise constant functions.
+        // These operations are piecewise constant, so their derivative is zero.
         UnaryOp::Ceil
         | UnaryOp::Floor
         | UnaryOp::RoundNearestAfz

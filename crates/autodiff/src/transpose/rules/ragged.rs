@@ -10,7 +10,7 @@ struct Side {
     value: ValueId,
     batch: DimList,
     contract: DimList,
-    /// The dimensions that the result has, in order: neither batching, contracting nor group dimensions.
+    /// The dimensions that the result also has, in order: all except batching, contracting and group dimensions.
     kept: DimList,
     /// The positions of the dimensions `kept` in the result.
     in_result: DimList,

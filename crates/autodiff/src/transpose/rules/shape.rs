@@ -33,7 +33,7 @@ pub(super) fn broadcast(
     Some(if e.module().shape(ordered) == shape { ordered } else { e.op1(OpKind::Reshape, &[ordered], ty) })
 }
 
-/// `value` with permuted dimensions.
+/// Transposes `value` by `permutation`.
 fn transposed(e: &mut Emit<'_>, value: ValueId, permutation: &DimList) -> ValueId {
     if permutation.iter().enumerate().all(|(i, &p)| i == p as usize) {
         return value;

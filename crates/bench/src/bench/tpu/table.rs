@@ -14,7 +14,7 @@ struct Quantity {
     name: &'static str,
     of: fn(&Verdict) -> f64,
     grain: f64,
-    /// Upper bound of the ratio to XLA.
+    /// Upper bound of the ratio of shardc's quantity to XLA's.
     bound: f64,
 }
 

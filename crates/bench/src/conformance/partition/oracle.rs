@@ -1,4 +1,4 @@
-//! The second comparison: `check_partition.py`, which does not use shardc's runtime.
+//! The second comparison of partitioned programs: `check_partition.py`, which does not use shardc's runtime.
 
 use std::{
     fs,
@@ -36,7 +36,7 @@ pub(super) struct Oracle {
 }
 
 impl Oracle {
-    /// The tools of the second comparison, or `None` if it is disabled.
+    /// Finds the tools of the second comparison. Returns `None` if the comparison is disabled.
     pub(super) fn find(root: &Path, dir: &Path, args: &ConformanceArgs) -> Result<Option<Oracle>> {
         if matches!(args.check_with, CheckWith::Nothing) {
             return Ok(None);

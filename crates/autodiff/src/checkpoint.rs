@@ -127,9 +127,10 @@ pub struct Checkpoint {
     pub keep: Keep,
     /// The residuals to offload to host memory.
     pub offload: Offload,
-    /// Functions whose calls are rematerialized one by one in the backward pass. Their operands and all values outside of them are saved;
-    /// values inside are saved according to [`Checkpoint::keep`]. If there are no such functions, the policy applies to the whole program.
-    /// It always applies to loop bodies, and a named computation with the attribute [`CHECKPOINT`] has its own policy.
+    /// Functions whose calls are rematerialized one by one in the backward pass. The operands of these calls and all values outside of the
+    /// functions are saved; values inside of the functions are saved according to [`Checkpoint::keep`]. If there are no such functions, the
+    /// policy applies to the whole program. It always applies to loop bodies, and a named computation with the attribute [`CHECKPOINT`] has
+    /// its own policy.
     pub layers: Vec<String>,
     /// Whether loops are checkpointed in blocks: the carried state is saved at about the square root of the number of iterations, and the
     /// iterations in between are recomputed block by block.

@@ -30,7 +30,7 @@ pub fn differentiate(module: &mut Module, func: FuncId, request: &Request) -> Re
 /// Appends to a region the gradient of the terminator's operands [`Request::of`] with respect to values that the region reads or defines.
 /// Returns the gradients. [`Request::wrt`] is ignored. The region has no calls.
 ///
-/// The terminator returns the same results, but its operands may be different values; read the results from its operands afterwards.
+/// The region still returns the same results, but the operands of its terminator may be different values than before.
 ///
 /// # Errors
 /// Returns an error if a value depends on another differentiated value, or is not differentiable (`SH1003`), or if an operation

@@ -1,4 +1,4 @@
-//! Runs a file test of a pass function by function, so that one failing function does not hide others.
+//! Runs a file test separately for each function of its programs, so that one failing function does not hide others.
 //!
 //! If the file fails as a whole, each of its programs (separated by [`MARK`] with `-split-input-file`) is run separately. Its output is
 //! checked [block](crate::blocks) by block. A program without labels is one test. A failure of a whole program, such as an unexpected

@@ -1,8 +1,8 @@
 //! Finds offsets that cancel: `softmax(x - m)` does not depend on `m`, so the maximum that is used as `m` needs no derivative.
 //!
-//! The analysis shifts a value by a small amount and traces the effect. A difference is shifted by the opposite amount, its exponential
-//! is scaled, and so are sums of exponentials. A quotient of two equally scaled values is unchanged, and so is a logarithm plus the
-//! offset. If all effects cancel, the derivative with respect to the value is zero, and none is propagated to its operands.
+//! The analysis traces the effect of shifting `m` by a small amount: `x - m` is shifted by the opposite amount, `exp(x - m)` is scaled, and
+//! so is a sum of such exponentials. A quotient of two equally scaled values is unchanged, and so is `log(sum) + m`. If all effects cancel,
+//! the derivative with respect to `m` is zero, so `m` gets no tangent.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,7 +1,8 @@
-//! Bytes that a device receives in every reshard on small meshes, compared with the bytes that it lacks, and with XLA's partitioner.
+//! Bytes that a device receives in every reshard on small meshes, compared with the bytes of its new block that it lacks before the
+//! reshard, and with XLA's partitioner.
 //!
-//! For this comparison, XLA partitions a program that consists of only the reshard. Its results are cached in a file, because they take
-//! minutes.
+//! For the comparison with XLA, its partitioner runs on a program that consists of only the reshard. Its results are cached in a file,
+//! because they take minutes.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 

@@ -1,8 +1,9 @@
 //! Time of training steps on virtual CPU devices: shardc's partition of a program compared with XLA's own.
 //!
 //! One jaxlib process compiles both programs with the same options and executes them in turns on the same inputs. XLA partitions the
-//! annotated file itself; `shardc partition` partitions the other program first, in replica mode. Virtual devices share the machine's
-//! cores. So the time of a step is the compute time of all devices together, and communication costs only copies and synchronization.
+//! annotated file itself; the other program is the output of `shardc partition` for this file, in replica mode. Virtual devices share the
+//! machine's cores. So the time of a step is the compute time of all devices together, and communication costs only copies and
+//! synchronization.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path, process::Command};
 

@@ -29,9 +29,9 @@ impl Side {
 /// The cotangent of one operand: a `ragged_dot` of the result's cotangent and the other operand, contracted over the dimensions that only
 /// the other operand has.
 ///
-/// If a row dimension is ragged, it is a ragged row dimension of the dot for the left operand, and a ragged contracting dimension of the
-/// dot for the right operand. If the contracting dimension is ragged, both dots have ragged rows. A ragged batching dimension remains a
-/// batching dimension.
+/// If a row dimension is ragged, it is a ragged row dimension of the dot that computes the left operand's cotangent, and a ragged
+/// contracting dimension of the dot that computes the right operand's cotangent. If the contracting dimension is ragged, both dots have
+/// ragged rows. A ragged batching dimension remains a batching dimension.
 pub(super) fn ragged_dot(
     t: &mut Transposed<'_, '_>,
     op: OpId,

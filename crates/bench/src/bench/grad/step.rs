@@ -1,8 +1,8 @@
-//! A training step for one device, unchanged and with its gradient replaced by shardc's.
+//! Builds two versions of a training step for one device: the unchanged step, and the step with its gradient replaced by shardc's.
 //!
 //! The forward pass, which computes the loss, is extracted from the step. `shardc grad` differentiates it with respect to the state that it
-//! reads. shardc's loss and gradients replace those of the step, which are found by following the computation of the state's next value
-//! back to them. Dead operations are then removed. The optimizer is unchanged.
+//! reads. The gradients of the step are found by following the computation of the state's next value backward. shardc's loss and gradients
+//! replace those of the step. Dead operations are then removed. The optimizer is unchanged.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! Appends operations to a list.
+//! Builds operations, and appends them to a list.
 
 use shardc_ir::{
     BinaryOp, Build, LocId, Module, OpId, PackedOption, Span, TensorBuild, TensorType, UnaryOp, ValueId,

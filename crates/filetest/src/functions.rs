@@ -18,7 +18,7 @@ use crate::{
     filetest::{FileTest, substitute},
 };
 
-/// The outcome of one function.
+/// The outcome of the checks of one function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     /// The function that the label names; a repeated name gets a suffix `.2`, `.3`, ... A program without labels has its index, from 0.

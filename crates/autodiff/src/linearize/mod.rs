@@ -68,7 +68,7 @@ pub(crate) struct Linear<'m> {
     pub(crate) map: ValueMap,
     /// Operations on the tape that represent operations of the program with regions.
     pub(crate) nested: FxHashMap<OpId, Nested>,
-    /// Stacked residuals in host memory.
+    /// Stacked residuals that are kept in host memory.
     pub(crate) at_host: FxHashSet<ValueId>,
     /// Loops over blocks of iterations, which save only the initial state of each block.
     pub(crate) blocks: FxHashSet<OpId>,
@@ -78,7 +78,7 @@ pub(crate) struct Linear<'m> {
     pub(crate) last_channel: Option<i64>,
     /// Pending insertions of operations, each before an existing operation of the program; `finish` applies them.
     pub(crate) insertions: Insertions,
-    /// The tangent of the orthogonal factor of each result of `geqrf`.
+    /// Maps each result of `geqrf` to the tangent of the orthogonal factor of its decomposition.
     pub(crate) orthogonal: FxHashMap<ValueId, ValueId>,
     /// The users of values; `None` until they are needed.
     readers: Option<Readers>,

@@ -92,7 +92,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
 }
 
 impl Row {
-    /// The ratio of received bytes to lacking bytes.
+    /// The ratio of received bytes to the bytes of its new block that a device lacks before the reshard.
     fn ratio(&self) -> f64 {
         match (self.ours.received, self.ours.lacking) {
             (0, 0) => 1.0,

@@ -109,7 +109,7 @@ fn derivative(at: &mut At<'_, '_>, op: UnaryOp, x: ValueId, y: ValueId) -> Resul
     let error = unsupported(at);
     let mut e = at.primal();
     let e = &mut e;
-    // These closures emit `1 / sqrt(value)` and `a + b x^2`.
+    // These closures emit `1 / sqrt(value)` and, if `b` is 1 or -1, `a + b x^2`.
     let squared = |e: &mut crate::emit::Emit<'_>, a: f64, b: f64| {
         let square = e.mul(x, x);
         let constant = e.number(a, x);

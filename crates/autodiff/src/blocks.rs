@@ -37,7 +37,8 @@ fn split_region(rw: &mut Rewriter<'_>, region: RegionId, blocks: &mut FxHashSet<
     }
 }
 
-/// Inserts a loop over blocks, and a loop over the remaining iterations if there are any, in place of the loop `op`. Returns the results.
+/// Inserts a loop over blocks, and a loop over the remaining iterations if there are any, in place of the loop `op`. Returns the values
+/// that replace the results of `op`.
 fn split(rw: &mut Rewriter<'_>, op: OpId, trips: i64, blocks: &mut FxHashSet<OpId>) -> Vec<ValueId> {
     let each = block_of(trips);
     let (inits, body) = (rw.module.ops[op].operands.to_vec(), rw.module.ops[op].regions[1]);
@@ -121,7 +122,7 @@ fn counted_loop(
     e.op(OpKind::While, &operands, &types, &[cond, body])
 }
 
-/// Adds a region whose arguments have these types, followed by a counter.
+/// Adds a region whose arguments have the types `types`, followed by an iteration counter.
 fn counted_region(module: &mut Module, types: &[TypeId]) -> RegionId {
     let count = module.types.tensor(&[], DType::I32);
     module.add_region(&[types, &[count]].concat())
@@ -133,7 +134,7 @@ fn next(module: &mut Module, ops: &mut Vec<OpId>, like: OpId, count: ValueId) ->
     e.add(count, one)
 }
 
-/// Whether the body of a loop returns carried value `place` unchanged.
+/// Whether the body of a loop returns the carried value with index `place` unchanged.
 fn stays(module: &Module, body: RegionId, place: usize) -> bool {
     let returned = module.terminator(body).and_then(|end| module.ops[end].operands.get(place));
     returned == module.regions[body].args.get(place)

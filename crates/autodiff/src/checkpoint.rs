@@ -15,8 +15,8 @@ pub const CHECKPOINT: &str = "shardc.checkpoint";
 /// Which results of the forward pass are saved as residuals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Keep {
-    /// All values that the backward pass reads. In loops, cheap values are recomputed, since saving them needs a tensor with a slot for
-    /// each iteration.
+    /// All values that the backward pass reads. In loops, cheap values are recomputed, since saving a value of a loop body needs a tensor
+    /// that stacks the values of all iterations.
     #[default]
     Everything,
     /// No values: the backward pass recomputes all values from the arguments.
@@ -67,7 +67,7 @@ impl fmt::Display for UnknownPolicy {
 
 impl std::error::Error for UnknownPolicy {}
 
-/// The values that the text of a policy selects.
+/// A parsed policy: the values that it selects, to save or to offload.
 enum Policy {
     Everything,
     Nothing,
@@ -127,9 +127,10 @@ pub struct Checkpoint {
     pub keep: Keep,
     /// The residuals to offload to host memory.
     pub offload: Offload,
-    /// Functions whose calls are rematerialized one by one in the backward pass. Their operands and all values outside of them are saved;
-    /// values inside are saved according to [`Checkpoint::keep`]. If there are no such functions, the policy applies to the whole program.
-    /// It always applies to loop bodies, and a named computation with the attribute [`CHECKPOINT`] has its own policy.
+    /// Functions whose calls are rematerialized one by one in the backward pass. The operands of these calls and all values outside of the
+    /// functions are saved; values inside of the functions are saved according to [`Checkpoint::keep`]. If there are no such functions, the
+    /// policy applies to the whole program. It always applies to loop bodies, and a named computation with the attribute [`CHECKPOINT`] has
+    /// its own policy.
     pub layers: Vec<String>,
     /// Whether loops are checkpointed in blocks: the carried state is saved at about the square root of the number of iterations, and the
     /// iterations in between are recomputed block by block.
@@ -184,7 +185,7 @@ fn is_product(module: &Module, op: OpId) -> bool {
     matches!(kind, OpKind::DotGeneral(_) | OpKind::Convolution(_) | OpKind::RaggedDot(_))
 }
 
-/// Whether an operation names a value with one of these names.
+/// Whether an operation is a [`CHECKPOINT_NAME`] composite with one of these names.
 fn is_named(module: &Module, op: OpId, names: &[String]) -> bool {
     let OpKind::Composite(spec) = &module.ops[op].kind else { return false };
     let name = spec.attributes.as_ref().and_then(|attrs| attrs.get("name"));
@@ -192,8 +193,8 @@ fn is_named(module: &Module, op: OpId, names: &[String]) -> bool {
         && matches!(name, Some(Attr::Str(name)) if names.iter().any(|n| **n == **name))
 }
 
-/// Whether an operation can be recomputed: it returns the same results and has no side effects. A loop that terminated in the forward pass
-/// terminates again.
+/// Whether an operation can be recomputed: it returns the same results each time and has no side effects. A loop that terminated in the
+/// forward pass terminates again.
 fn may_repeat(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let is_loop = data.kind.def().effect == Effect::MayNotEnd;

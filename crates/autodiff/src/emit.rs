@@ -1,4 +1,4 @@
-//! Appends operations to a list.
+//! Builds operations, and appends them to a list.
 
 use shardc_ir::{
     BinaryOp, Build, LocId, Module, OpId, PackedOption, Span, TensorBuild, TensorType, UnaryOp, ValueId,
@@ -13,7 +13,7 @@ pub(crate) struct Emit<'a> {
 }
 
 impl<'a> Emit<'a> {
-    /// New operations get the location of `like`.
+    /// Creates an emitter that appends to `ops`. New operations get the location of `like`.
     pub(crate) fn new(module: &'a mut Module, ops: &'a mut Vec<OpId>, like: OpId) -> Self {
         let origin = (module.ops[like].span, module.ops[like].loc);
         Emit { module, ops, origin }
@@ -58,7 +58,8 @@ pub(crate) trait Arithmetic: TensorBuild {
 
     /// A constant of the type of `value`, with all elements equal to `number`.
     fn number(&mut self, number: f64, value: ValueId) -> ValueId {
-        // Only floats and complex numbers have derivatives, and all their types with arithmetic can be encoded.
+        // `full` returns `None` only if the element type cannot be encoded. Only floats and complex numbers have derivatives, and all their
+        // types with arithmetic can be encoded.
         self.full(number, value).unwrap_or(value)
     }
 

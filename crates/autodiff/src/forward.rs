@@ -1,4 +1,4 @@
-//! Forward mode: inserts tapes into the regions to which they belong.
+//! Forward mode: inserts the operations of tapes, which compute tangents, into the regions of the program.
 //!
 //! An operation of a tape is inserted directly after the definitions of its coefficients and tangents. A loop also carries the tangents
 //! of its carried values; each branch also returns the tangents of its results.
@@ -10,7 +10,7 @@ use crate::emit::{Arithmetic, Emit};
 use crate::linearize::{Given, Linear, LoopTape, ManualTape, Nested, Tape};
 use crate::replace::replace;
 
-/// Inserts tapes into their regions.
+/// Inserts the operations of tapes into the regions whose tangents they compute.
 #[derive(Debug)]
 pub(crate) struct Forward<'l, 'm> {
     linear: &'l mut Linear<'m>,
@@ -23,7 +23,8 @@ impl<'l, 'm> Forward<'l, 'm> {
         Forward { linear, instead: FxHashMap::default() }
     }
 
-    /// Inserts the tape of a function's body, and the tapes of nested regions. Returns replacements of values of the tape.
+    /// Inserts the tape of a function's body, and the tapes of nested regions. Returns a map from results of operations on the tapes to the
+    /// values that replace them.
     ///
     /// # Errors
     /// Returns an error if a custom rule supports only reverse mode.
@@ -38,7 +39,7 @@ impl<'l, 'm> Forward<'l, 'm> {
         Ok(self.instead)
     }
 
-    /// Inserts a tape into its region.
+    /// Inserts the operations of a tape into `region`, whose tangents they compute.
     fn region(&mut self, region: RegionId, tape: &Tape) -> Result<(), Box<Diagnostic>> {
         let primal = self.linear.module.regions[region].ops.to_vec();
         let mut ops = Vec::with_capacity(primal.len() + tape.ops.len());
@@ -150,7 +151,7 @@ impl<'l, 'm> Forward<'l, 'm> {
         Ok(())
     }
 
-    /// Zeros like `value`, inserted before `op`.
+    /// Inserts zeros with the type of `value` before `op`.
     fn zeros_before(&mut self, op: OpId, value: ValueId) -> ValueId {
         let mut ops = Vec::new();
         let zeros = Emit::new(self.linear.module, &mut ops, op).zeros_like(value);
@@ -160,7 +161,7 @@ impl<'l, 'm> Forward<'l, 'm> {
         zeros
     }
 
-    /// Adds a returned value to a region: a tangent, or zeros like `like`.
+    /// Adds an operand to the terminator of a region: `tangent`, or zeros with the type of `like` if the tangent is zero.
     fn return_more(&mut self, region: RegionId, tangent: Option<ValueId>, like: ValueId) {
         let module = &mut *self.linear.module;
         let Some(end) = module.terminator(region) else { return };

@@ -30,7 +30,7 @@ pub fn differentiate(module: &mut Module, func: FuncId, request: &Request) -> Re
 /// Appends to a region the gradient of the terminator's operands [`Request::of`] with respect to values that the region reads or defines.
 /// Returns the gradients. [`Request::wrt`] is ignored. The region has no calls.
 ///
-/// The terminator returns the same results, but its operands may be different values; read the results from its operands afterwards.
+/// The region still returns the same results, but the operands of its terminator may be different values than before.
 ///
 /// # Errors
 /// Returns an error if a value depends on another differentiated value, or is not differentiable (`SH1003`), or if an operation
@@ -61,7 +61,7 @@ fn reverse(
     let Some(end) = module.terminator(body) else { return Ok(Vec::new()) };
     let of: Vec<ValueId> = request.of.iter().map(|&i| module.ops[end].operands[i]).collect();
     let types: Vec<_> = args.iter().map(|&v| module.values[v].ty).collect();
-    // The tangents of the arguments are arguments of a temporary region.
+    // A temporary region, whose arguments are the tangents of the arguments.
     let scratch = module.add_region(&types);
     let tangents = module.regions[scratch].args.clone();
     let needed = Needed::of(module, body, &of);
@@ -124,7 +124,7 @@ struct Maker<'a> {
     module: &'a mut Module,
     func: FuncId,
     request: &'a Request,
-    /// Loops over blocks of iterations.
+    /// Loops over blocks of iterations, which save only the initial state of each block.
     blocks: FxHashSet<OpId>,
 }
 
@@ -201,7 +201,7 @@ impl Maker<'_> {
         Ok(out)
     }
 
-    /// Adds an argument to the function: a tangent or cotangent of the request.
+    /// Adds an argument with the type of `like` to the function: the tangent of an argument, or the cotangent of a result.
     fn add_argument(&mut self, body: RegionId, like: ValueId, asked: Asked) -> ValueId {
         let ty = self.module.values[like].ty;
         let func = &self.module.funcs[self.func];
@@ -273,7 +273,7 @@ impl Maker<'_> {
     }
 }
 
-/// The index in the request of the argument or result to which a new argument belongs.
+/// The argument or result of the function whose tangent or cotangent a new argument is: its index in [`Request::wrt`] or [`Request::of`].
 #[derive(Clone, Copy)]
 enum Asked {
     Argument(usize),

@@ -18,7 +18,7 @@ use crate::custom::{CustomDerivative, CustomRule};
 /// The name of the function that JAX lowers `lgamma` to. Further copies have a numeric suffix.
 const LGAMMA: &str = "lgamma_impl";
 
-/// Constants of the log-gamma function, up to sign.
+/// Absolute values of constants in the algorithm for log-gamma: Euler's constant, zeta(2), and `ln(2 pi) / 2 - 1/2`.
 const OF_LGAMMA: [f64; 3] = [0.577_215_664_901_532_9, 1.644_934_066_848_226_4, 0.418_938_517_570_495_6];
 
 /// Finds functions with known derivatives, adds a function for each derivative to the program, and returns their rules.

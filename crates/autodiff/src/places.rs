@@ -137,8 +137,8 @@ fn clamped_before(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, last: &[i
     }
 }
 
-/// Returns the cotangent of the windows at `indices` before a mask zeroed windows outside of the operand. `None` if `ct` is not masked in
-/// this way.
+/// If a mask set the windows of `ct` that are outside of the operand to zero, returns the cotangent before the mask. `None` if there is no
+/// such mask.
 pub(crate) fn without_mask(
     module: &Module,
     ct: ValueId,
@@ -211,7 +211,7 @@ fn is_exactly(module: &Module, mut value: ValueId, mut vector_dim: usize, number
     }
 }
 
-/// A tensor of the type of `indices` whose component `i` is `of[i]`.
+/// A tensor of the type of `indices` in which index component `i` is `of[i]`.
 fn limits(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, of: &[i64]) -> ValueId {
     let ty = e.type_of(indices);
     let bytes = ty.dtype.bytes();

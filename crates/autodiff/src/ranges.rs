@@ -107,9 +107,9 @@ struct Ranges<'a> {
     module: &'a Module,
     /// The number of values that may still be visited.
     left: u32,
-    /// Ranges of values under the conditions that hold here, for elements at the same position.
+    /// Ranges that follow from the conditions of enclosing selects. They hold for elements at the same position as the analyzed element.
     known: Vec<(ValueId, Range)>,
-    /// Ranges found without a condition.
+    /// A cache of ranges that were found without assuming a condition.
     found: FxHashMap<ValueId, Range>,
 }
 
@@ -158,7 +158,7 @@ impl Ranges<'_> {
             OpKind::Iota { dim } => {
                 Some(Range::new(0, i128::from(*module.shape(value).get(*dim as usize)?) - 1))
             }
-            // Elements of an operand; the indices of a gather and a dynamic slice are clamped, so only elements of the operand are read.
+            // The result consists of elements of the operand. This includes gathers and dynamic slices, since their indices are clamped.
             OpKind::Reshape
             | OpKind::BroadcastInDim { .. }
             | OpKind::Transpose { .. }
@@ -213,7 +213,7 @@ impl Ranges<'_> {
         }
     }
 
-    /// The range of elements at other positions of these values, to which conditions do not apply.
+    /// The range of all elements of `values`. Assumed conditions are ignored, since they hold only for elements at the same position.
     fn elsewhere(&mut self, values: &[ValueId]) -> Option<Range> {
         let known = std::mem::take(&mut self.known);
         let ranges: Option<Vec<Range>> = values.iter().map(|&value| self.of(value)).collect();
@@ -269,7 +269,7 @@ impl Ranges<'_> {
     }
 }
 
-/// Whether a comparison holds, if known: 1 or 0.
+/// The range of the result of a comparison, 1 if it holds and 0 if not; `None` if that is unknown.
 fn compare(direction: CompareDirection, a: Range, b: Range) -> Option<Range> {
     use CompareDirection as D;
     let less = a.high < b.low;
@@ -296,7 +296,7 @@ fn is_bool(module: &Module, value: ValueId) -> bool {
     module.tensor(value).is_some_and(|ty| ty.dtype.class() == DTypeClass::Bool)
 }
 
-/// The range of `op(a, b)`; unknown if its type cannot represent it.
+/// The range of `op(a, b)` without regard to the limits of its type; `None` if the range is unknown.
 fn binary(op: BinaryOp, a: Range, b: Range) -> Option<Range> {
     Some(match op {
         BinaryOp::Add => Range::new(a.low + b.low, a.high + b.high),
@@ -340,7 +340,7 @@ fn constant(module: &Module, value: ValueId) -> Option<Range> {
     Some(Range::new(*numbers.iter().min()?, *numbers.iter().max()?))
 }
 
-/// Whether result `i` of a combiner is one of its two operands for that result.
+/// Whether result `i` of a combiner of `n` pairs of values is always one of the two values of pair `i`.
 fn picks(module: &Module, region: RegionId, i: usize, n: usize) -> bool {
     let args = &module.regions[region].args;
     let (Some(&old), Some(&new)) = (args.get(i), args.get(n + i)) else { return false };

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::{Module, OpId, ValueId};
 
-/// Replaces operands of operations and of the operations in their regions.
+/// Replaces operands as `map` specifies, in `ops` and in the operations in their regions.
 pub(crate) fn replace(module: &mut Module, ops: &[OpId], map: &FxHashMap<ValueId, ValueId>) {
     if map.is_empty() {
         return;

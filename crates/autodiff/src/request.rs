@@ -26,7 +26,7 @@ pub struct Request {
     pub wrt: Vec<usize>,
     /// The indices of the results; for a gradient, the index of one scalar result.
     pub of: Vec<usize>,
-    /// Whether the function also returns these results, before their derivatives.
+    /// Whether the function also returns the results `of`, before their derivatives.
     pub value: bool,
     /// If true, derivatives do not get the shardings of the corresponding arguments, results and constraints.
     pub free_shardings: bool,
@@ -50,7 +50,7 @@ impl Request {
         self
     }
 
-    /// Checks that a function has these arguments and results, and that they are differentiable.
+    /// Checks that a function has the requested arguments and results, and that they are differentiable.
     pub(crate) fn check(&self, module: &Module, func: &Func) -> Result<(), Box<Diagnostic>> {
         let wrong = |text: String| Err(Box::new(Diagnostic::invalid("SH1003", text).at(func.span)));
         for &i in &self.wrt {

@@ -16,7 +16,7 @@ pub struct Shuffle {
 }
 
 impl Shuffle {
-    /// A permutation of this many examples.
+    /// Creates the permutations of `examples` examples that `seed` determines.
     #[must_use]
     pub fn new(examples: u64, seed: u64) -> Shuffle {
         let bits = u64::BITS - examples.saturating_sub(1).leading_zeros();
@@ -138,7 +138,7 @@ impl Batches {
         self.size
     }
 
-    /// The number of examples in the batch at a position.
+    /// The number of examples in the batch at a position of the run.
     #[must_use]
     pub fn size_at(&self, position: u64) -> u64 {
         match self.last {
@@ -150,7 +150,7 @@ impl Batches {
         }
     }
 
-    /// The indices of the examples `rows` of the batch at a position.
+    /// The part `rows` of the batch at a position of the run, as a batch with fewer examples. `rows` are positions in the batch.
     #[must_use]
     pub fn at(&self, position: u64, rows: Range<u64>) -> Batch {
         let (epoch, batch) = (position / self.per_epoch(), position % self.per_epoch());

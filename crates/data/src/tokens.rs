@@ -1,7 +1,7 @@
 //! Token files: 16-bit or 32-bit little-endian numbers without a header, such as nanoGPT's `train.bin`.
 //!
-//! Tokens are read on demand, so a file may be larger than host memory, and processes can share it. The page cache of the operating system
-//! has recently read parts.
+//! Tokens are read on demand, so a file may be larger than host memory, and processes can share it. The operating system keeps recently
+//! read parts in its page cache.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -18,7 +18,7 @@ use std::{
 
 use crate::filecheck::bless::LOG;
 
-/// The maximum number of times that a test is run while it is rewritten.
+/// The maximum number of times that a test is run while its check lines are rewritten.
 const BLESS_ROUNDS: usize = 4;
 
 /// A parsed file test.
@@ -31,7 +31,7 @@ pub struct FileTest {
 }
 
 impl FileTest {
-    /// Reads the comment lines of a test.
+    /// Parses the `RUN:` and `REQUIRES:` lines of a test.
     ///
     /// # Errors
     /// There is no `RUN:` line, or the last one ends in a continuation.

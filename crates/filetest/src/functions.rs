@@ -1,4 +1,4 @@
-//! Runs a file test of a pass function by function, so that one failing function does not hide others.
+//! Runs a file test separately for each function of its programs, so that one failing function does not hide others.
 //!
 //! If the file fails as a whole, each of its programs (separated by [`MARK`] with `-split-input-file`) is run separately. Its output is
 //! checked [block](crate::blocks) by block. A program without labels is one test. A failure of a whole program, such as an unexpected
@@ -18,7 +18,7 @@ use crate::{
     filetest::{FileTest, substitute},
 };
 
-/// The outcome of one function.
+/// The outcome of the checks of one function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     /// The function that the label names; a repeated name gets a suffix `.2`, `.3`, ... A program without labels has its index, from 0.
@@ -31,7 +31,7 @@ pub struct Function {
 struct Run<'a> {
     line: &'a str,
     command: &'a str,
-    /// FileCheck's options for the output of the command.
+    /// FileCheck's options for the output of the command; `None` if a shell has to run the entire line.
     check: Option<Options>,
     split: bool,
 }
@@ -41,7 +41,7 @@ struct Run<'a> {
 /// # Errors
 /// The scratch folder cannot be written to, or bash does not start.
 pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<Vec<Function>, String> {
-    // Keyed by program and line of the label, to merge the outcomes of several `RUN:` lines.
+    // Keyed by the index of the program and the line of the label, to merge the outcomes of several `RUN:` lines.
     let mut all: BTreeMap<(usize, usize), Function> = BTreeMap::new();
     let mut whole: BTreeMap<usize, Result<(), String>> = BTreeMap::new();
     let checker = Checker { scratch, path };
@@ -51,7 +51,7 @@ pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<
         let programs: Vec<&str> = if run.split { text.split(MARK).collect() } else { vec![text] };
         let mut before = 0;
         for (number, program) in programs.into_iter().enumerate() {
-            // Keeps the line numbers of the file in messages.
+            // Empty lines before the program keep the line numbers of the file in messages.
             let padded = "\n".repeat(before) + program;
             before += program.matches('\n').count();
             let outcomes = if passed { run.all_passed(&padded) } else { checker.program(&padded, &run)? };
@@ -132,7 +132,7 @@ struct Checker<'a> {
 type Outcome = (Option<(usize, String)>, Result<(), String>);
 
 impl Checker<'_> {
-    /// Whether the entire file passes a line unchanged.
+    /// Whether the entire file, without being split, passes a `RUN:` line.
     fn whole(&self, text: &str, run: &Run<'_>) -> Result<bool, String> {
         let file = self.write("program.mlir", text)?;
         let Some(options) = &run.check else {

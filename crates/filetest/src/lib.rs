@@ -1,9 +1,9 @@
 //! # shardc-filetest: files with `RUN:` lines, the program that they run, and helpers for all tests
 //!
-//! [`program`] finds or builds the `shardc` command line. [`filetest`] reads and runs the files, [`functions`] function by function.
-//! [`filecheck`] compares output with the check lines of a file, and rewrites failing check lines on request (`SHARDC_BLESS=1`). [`sample`]
-//! chooses the cases of long tests. [`skip`] reports that a test cannot run on this machine. [`memory`] reads the TPU compiler's memory
-//! figures, which tests and `cargo xtask bench` compare with shardc's estimate.
+//! [`program`] finds or builds the `shardc` command line. [`filetest`] reads and runs the files, and [`functions`] runs them separately for
+//! each function. [`filecheck`] compares output with the check lines of a file, and rewrites failing check lines on request
+//! (`SHARDC_BLESS=1`). [`sample`] chooses the cases of long tests. [`skip`] reports that a test cannot run on this machine. [`memory`]
+//! reads the TPU compiler's memory figures, which tests and `cargo xtask bench` compare with shardc's estimate.
 //!
 //! This crate uses shardc only as a program and does not depend on LLVM. So `cargo xtask`, which installs LLVM, and the tests of every
 //! crate can use it before LLVM is installed.

@@ -17,7 +17,7 @@ pub fn file() -> PathBuf {
     root().join("memory.json")
 }
 
-/// Reads the figures.
+/// Reads `tests/memory.json`.
 ///
 /// # Errors
 /// The file is missing or is not JSON.

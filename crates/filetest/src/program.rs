@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::tools;
 
-/// Additional features so that their tests run: S3 stores, tested with moto's local server.
+/// Cargo options that enable features whose tests would otherwise not run: S3 stores, tested with moto's local server.
 ///
 /// Everything that `cargo xtask test` builds is built with these features: cargo recompiles a dependency if another selection of packages
 /// enables different features of it.

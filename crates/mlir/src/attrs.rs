@@ -19,7 +19,8 @@ const MAX_NESTING: usize = 200;
 /// A named attribute.
 pub(crate) type Named<'c> = (Identifier<'c>, Attribute<'c>);
 
-/// Attributes by text, and types by handle. The maps are never iterated.
+/// Converts attributes and types to MLIR, and caches them: attributes by their text, and types by their handle. The maps are never
+/// iterated, since their order is not deterministic.
 pub(crate) struct Attrs<'c> {
     session: &'c Session,
     by_text: HashMap<Box<str>, Attribute<'c>>,

@@ -26,7 +26,7 @@ impl<'c> Locs<'c> {
         Ok(locs)
     }
 
-    /// The location of a handle, or the unknown location.
+    /// The MLIR location for a location of the module; the unknown location if there is none.
     pub(crate) fn of(&self, loc: PackedOption<LocId>) -> Location<'c> {
         loc.expand().map_or(self.unknown, |id| self.get(id))
     }

@@ -154,7 +154,7 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
         Ok(any.then(|| self.attrs.array(&list)))
     }
 
-    /// Adds the single block of a region to `out`.
+    /// Lowers the single block of a region, and adds it to the MLIR region `out`.
     fn region(
         &mut self,
         id: RegionId,

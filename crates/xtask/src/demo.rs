@@ -84,7 +84,8 @@ pub fn build(workspace: &Workspace, release: bool) -> Result<PathBuf> {
     Ok(workspace.program(release, "shardc"))
 }
 
-/// Prints the number of operations of both programs, the collectives, and the shardings of the first inputs.
+/// Prints the numbers of operations of the original and the partitioned program, the inserted collectives, and the shardings of the first
+/// inputs.
 fn show(program: &Path, out: &Path, manifest: &Path) -> Result<()> {
     let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("reading {}", path.display()));
     let (before, after) = (read(program)?, read(out)?);

@@ -20,7 +20,7 @@ pub struct KillsArgs {
     store: Option<String>,
 }
 
-/// Runs the test of killed training runs.
+/// Runs the test that kills training runs.
 pub fn run(workspace: &Workspace, args: &KillsArgs) -> Result<()> {
     let mut test = cargo();
     test.current_dir(&workspace.root)

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::process;
 
-/// A plugin that checks need. The names are those of `shardc plugin install`.
+/// A plugin that the checks of `cargo xtask` need. The names are those of `shardc plugin install`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plugin {
     /// XLA's CPU plugin, which runs programs on this machine.

@@ -76,7 +76,7 @@ pub fn with_any_jax(named: Option<&Path>) -> Result<PathBuf> {
     }
 }
 
-/// The installed version of a package in this Python; `None` if it is not installed.
+/// The version of a package that is installed in the Python installation `python`; `None` if it is not installed.
 pub fn version_of(python: &Path, package: &str) -> Option<String> {
     let code = format!("import importlib.metadata as m; print(m.version('{package}'))");
     let out = Command::new(python).args(["-c", &code]).output().ok()?;

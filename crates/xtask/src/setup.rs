@@ -27,7 +27,7 @@ const PACKAGES: [&str; 7] = [
 /// The compiler that is used to link LLVM's C++ libraries.
 const COMPILER: &str = "g++";
 
-/// Installs missing dependencies, and the plugins for `others`; returns the Python for tests, if any.
+/// Installs missing dependencies, the CPU plugin, and the plugins `others`; returns the Python for tests, if any.
 pub fn run(others: &[Plugin]) -> Result<Option<PathBuf>> {
     process::step("setup", || {
         let python = to_build()?;
@@ -42,7 +42,7 @@ pub fn to_build() -> Result<Option<PathBuf>> {
     python::for_tests()
 }
 
-/// Installs missing plugins: the plugin that runs programs on this machine, and those that compile for `others`.
+/// Installs missing plugins: the CPU plugin, which runs programs on this machine, and the plugins `others`.
 pub fn plugins(shardc: &Path, others: &[Plugin]) -> Result<()> {
     [Plugin::Cpu].iter().chain(others).try_for_each(|&plugin| plugins::ensure(shardc, plugin))
 }
@@ -100,7 +100,7 @@ fn is_installed(package: &str) -> bool {
     query.is_ok_and(|out| out.status.success() && out.stdout == b"installed")
 }
 
-/// Whether apt's lists contain an installable version.
+/// Whether apt's package lists contain an installable version of a package.
 fn has_candidate(package: &str) -> bool {
     let policy = Command::new("apt-cache").env("LC_ALL", "C").args(["policy", package]).output();
     policy.is_ok_and(|out| {

@@ -40,7 +40,7 @@ const ABSENT: &[&str] = &[
     "zstd-sys",
 ];
 
-/// The crates in the dependency tree of `shardc` with these cargo arguments, on Linux.
+/// The crates in the dependency tree of `shardc` on Linux, if the features are selected by the cargo arguments `features`.
 fn tree(features: &[&str]) -> BTreeSet<String> {
     let mut command = cargo();
     command.args(["tree", "--offline", "--package", "shardc", "--prefix", "none", "--format", "{p}"]);

@@ -1,17 +1,17 @@
 //! The exponentially scaled modified Bessel function `i0e(x) = exp(-|x|) I0(x)`. The derivative of `bessel_i1e` uses it, but there is no
 //! operation for it.
 //!
-//! It is computed by two Chebyshev series in the absolute value: of `i0e(x)` in `x / 4 - 1` up to 8, and of `sqrt(x) i0e(x)` in `16 / x -
-//! 1` beyond. Their coefficients are the discrete cosine transform of the function at 60 Chebyshev nodes. They were computed with 70
-//! decimal digits from the power series of `I0`, for `x > 90` from its asymptotic expansion (DLMF 10.25.2, 10.40.1). Terms below `1e-18`
-//! are omitted.
+//! For `x >= 0`, it is computed by two Chebyshev series: `i0e(x)` as a series in `x / 4 - 1` if `x <= 8`, otherwise `sqrt(x) i0e(x)` as a
+//! series in `16 / x - 1`. The function is even. The coefficients of the series are the discrete cosine transform of the function at 60
+//! Chebyshev nodes. They were computed with 70 decimal digits from the power series of `I0`, for `x > 90` from its asymptotic expansion
+//! (DLMF 10.25.2, 10.40.1). Terms below `1e-18` are omitted.
 
 use shardc_ir::{BinaryOp, CompareDirection, DType, Module, OpKind, TensorBuild, UnaryOp, ValueId};
 
 use super::numbers::number;
 use crate::emit::{Arithmetic, Emit};
 
-/// Coefficients of `i0e(x)` in `x / 4 - 1`, from degree zero.
+/// Coefficients of the Chebyshev series of `i0e(x)` in `x / 4 - 1`, from degree zero.
 const NEAR: [f64; 30] = [
     0.338_397_637_204_738_03,
     -0.304_682_672_343_198_4,
@@ -45,7 +45,7 @@ const NEAR: [f64; 30] = [
     -4.415_341_646_479_339_5e-18,
 ];
 
-/// Coefficients of `sqrt(x) i0e(x)` in `16 / x - 1`, from degree zero.
+/// Coefficients of the Chebyshev series of `sqrt(x) i0e(x)` in `16 / x - 1`, from degree zero.
 const FAR: [f64; 26] = [
     0.402_245_205_507_054_4,
     0.003_369_116_478_255_694_3,
@@ -75,7 +75,7 @@ const FAR: [f64; 26] = [
     1.193_650_890_845_982e-18,
 ];
 
-/// The argument from which the second series is used.
+/// The largest `|x|` for which the series with the coefficients [`NEAR`] is used; beyond it, [`FAR`] is used.
 const BORDER: f64 = 8.0;
 
 /// Emits `i0e(x)` element-wise for floats, in the same form as JAX, so that an `i0e` in the program is reused.
@@ -101,7 +101,7 @@ pub(super) fn i0e(e: &mut Emit<'_>, x: ValueId) -> ValueId {
     e.convert(value, dtype)
 }
 
-/// A Chebyshev series in half of `twice`, by Clenshaw's recurrence. Terms that the element type cannot resolve are omitted.
+/// Emits the Chebyshev series in `twice / 2` by Clenshaw's recurrence. Terms that the element type cannot resolve are omitted.
 fn series(e: &mut Emit<'_>, coefficients: &[f64], twice: ValueId) -> ValueId {
     let least = if e.type_of(twice).dtype == DType::F64 { 0.0 } else { 3e-9 };
     let count = coefficients.iter().rposition(|c| c.abs() > least).map_or(1, |last| last + 1);
@@ -117,8 +117,8 @@ fn series(e: &mut Emit<'_>, coefficients: &[f64], twice: ValueId) -> ValueId {
     e.mul(half, difference)
 }
 
-/// Returns `x` if a value is `i0e(x)` in the form that [`i0e`] emits. At zero, the terms of this form have no derivative, but `i0e` has
-/// one.
+/// Returns `x` if a value is `i0e(x)` in the form that [`i0e`] emits. Such a value is differentiated as a whole, since some operations of
+/// the form have no derivative at zero, but `i0e` has one.
 pub(super) fn argument_of_i0e(module: &Module, value: ValueId) -> Option<ValueId> {
     let &[is_near, near, far] = made(module, value, &OpKind::Select)? else { return None };
     let compare = &module.ops[module.def_op(is_near)?];
@@ -147,7 +147,7 @@ fn shifted(module: &Module, value: ValueId) -> Option<ValueId> {
     (number(module, two)? == 2.0).then_some(v)
 }
 
-/// Returns the argument of a Chebyshev series if `value` is such a series with these coefficients.
+/// Returns the argument of a Chebyshev series if `value` is a series with the given coefficients.
 fn argument_of(module: &Module, value: ValueId, coefficients: &[f64]) -> Option<ValueId> {
     let [half, difference] = pair(module, value, BinaryOp::Multiply)?;
     let [mut last, one_before] = pair(module, difference, BinaryOp::Subtract)?;
@@ -176,7 +176,7 @@ fn argument_of(module: &Module, value: ValueId, coefficients: &[f64]) -> Option<
     (ends && is_all && number(module, half)? == 0.5).then_some(of?)
 }
 
-/// Returns the operands of the producer of `value`, if the producer is of this kind.
+/// Returns the operands of the producer of `value`, if the producer is an operation of kind `kind`.
 fn made<'a>(module: &'a Module, value: ValueId, kind: &OpKind) -> Option<&'a [ValueId]> {
     let data = &module.ops[module.def_op(value)?];
     (data.kind == *kind).then_some(data.operands.as_slice())

@@ -33,7 +33,7 @@ impl Combiner {
         (closed && data.ops.iter().all(is_elementwise)).then_some(Combiner { region })
     }
 
-    /// Combines tensors: all left operands, then all right ones.
+    /// Applies the combiner to tensors. `args` contains all left operands, then all right operands.
     pub(super) fn apply(&self, e: &mut Emit<'_>, args: &[ValueId]) -> Vec<ValueId> {
         let shape = e.type_of(args[0]).shape;
         let module = e.module();
@@ -101,7 +101,7 @@ fn concatenate(e: &mut Emit<'_>, parts: &[ValueId], dim: usize) -> ValueId {
     e.op1(OpKind::Concatenate { dim: dim as u32 }, parts, ty)
 }
 
-/// Interleaves the elements of both tensors; the result has `n` elements.
+/// Interleaves the elements of `even` and `odd` along dimension `dim`; the result has `n` elements along it.
 fn interleave(e: &mut Emit<'_>, even: ValueId, odd: ValueId, dim: usize, n: i64) -> ValueId {
     let spread = |e: &mut Emit<'_>, value: ValueId, low: i64| {
         let ty = e.type_of(value);
@@ -118,12 +118,12 @@ fn interleave(e: &mut Emit<'_>, even: ValueId, odd: ValueId, dim: usize, n: i64)
     e.add(even, odd)
 }
 
-/// Reverses along a dimension.
+/// Reverses a tensor along a dimension.
 pub(super) fn reversed(e: &mut Emit<'_>, value: ValueId, dim: usize) -> ValueId {
     e.alike(OpKind::Reverse { dims: DimList::from_slice(&[dim as u32]) }, &[value])
 }
 
-/// Combines all elements along dimensions by halving, then combines `init` with the result.
+/// Reduces tensors along dimensions: combines their halves until one element is left, then combines `init` with this element.
 pub(super) fn reduce(
     e: &mut Emit<'_>,
     combiner: &Combiner,

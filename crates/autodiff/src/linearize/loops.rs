@@ -18,7 +18,7 @@ pub(super) fn while_loop(at: &mut At<'_, '_>) -> Result<Tangents, Box<Diagnostic
     let carried = changing(at, body);
     let args: Vec<ValueId> = at.linear.module.regions[body].args.clone();
     let types: Vec<_> = carried.iter().map(|&i| at.linear.module.values[args[i]].ty).collect();
-    // The tangents of the carried values are arguments of a temporary region.
+    // A temporary region, whose arguments are the tangents of the carried values.
     let scratch = at.linear.module.add_region(&types);
     let tangents = at.linear.module.regions[scratch].args.clone();
     for (&i, &tangent) in carried.iter().zip(&tangents) {
@@ -61,7 +61,7 @@ fn carry_captured(at: &mut At<'_, '_>) {
     }
 }
 
-/// Returns the carried values that have a tangent at the start of some iteration.
+/// Returns the indices of the carried values that have a tangent at the start of some iteration.
 fn changing(at: &At<'_, '_>, body: RegionId) -> Vec<usize> {
     let module = &*at.linear.module;
     let args = &module.regions[body].args;

@@ -33,7 +33,7 @@ pub(super) fn manual_computation(at: &mut At<'_, '_>) -> Result<Tangents, Box<Di
     let args = at.linear.module.regions[region].args.clone();
     let changing: Vec<usize> = (0..operands.len()).filter(|&i| at.tangent(i).is_some()).collect();
     let types: Vec<TypeId> = changing.iter().map(|&i| at.linear.module.values[args[i]].ty).collect();
-    // The tangents are arguments of a temporary region.
+    // A temporary region, whose arguments are the tangents of the body's arguments.
     let scratch = at.linear.module.add_region(&types);
     let tangents = at.linear.module.regions[scratch].args.clone();
     for (&i, &tangent) in changing.iter().zip(&tangents) {

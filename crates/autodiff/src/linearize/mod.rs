@@ -44,7 +44,7 @@ use crate::request::Request;
 pub(crate) struct Tape {
     /// The operations that compute tangents, in order.
     pub(crate) ops: Vec<OpId>,
-    /// For each of these operations, the number of operations of the region that precede its insertion point.
+    /// For each operation in `ops`, the number of operations of the region that precede the point at which forward mode inserts it.
     pub(crate) places: Vec<usize>,
     /// The tangent of each value that the region returns; `None` if it is zero.
     pub(crate) returned: Vec<Option<ValueId>>,
@@ -56,7 +56,7 @@ pub(crate) struct Linear<'m> {
     pub(crate) module: &'m mut Module,
     /// If true, sharding constraints are not repeated on tangents.
     pub(crate) free_shardings: bool,
-    /// The tangent of each value.
+    /// The tangent of each value; `None` if it is zero.
     tangents: SecondaryMap<ValueId, PackedOption<ValueId>>,
     /// Whether a value is a tangent.
     is_tangent: SecondaryMap<ValueId, bool>,
@@ -68,28 +68,28 @@ pub(crate) struct Linear<'m> {
     pub(crate) map: ValueMap,
     /// Operations on the tape that represent operations of the program with regions.
     pub(crate) nested: FxHashMap<OpId, Nested>,
-    /// Stacked residuals in host memory.
+    /// Stacked residuals that are kept in host memory.
     pub(crate) at_host: FxHashSet<ValueId>,
     /// Loops over blocks of iterations, which save only the initial state of each block.
     pub(crate) blocks: FxHashSet<OpId>,
-    /// The operations of a region that are differentiated; the others need no tangents.
+    /// The operations of a region that are differentiated; its other operations need no tangents. `None` if all are differentiated.
     pub(crate) needed: Option<Needed>,
     /// The last channel ID of the program; `None` until it is needed.
     pub(crate) last_channel: Option<i64>,
-    /// Operations to insert before operations to which linearization adds results.
+    /// Pending insertions of operations, each before an existing operation of the program; `finish` applies them.
     pub(crate) insertions: Insertions,
-    /// The tangent of the orthogonal factor of each result of `geqrf`.
+    /// Maps each result of `geqrf` to the tangent of the orthogonal factor of its decomposition.
     pub(crate) orthogonal: FxHashMap<ValueId, ValueId>,
     /// The users of values; `None` until they are needed.
     readers: Option<Readers>,
 }
 
-/// The operations of a region that some of its values depend on.
+/// The operations of a region on which certain values, such as its results, depend.
 #[derive(Debug)]
 pub(crate) struct Needed {
     region: RegionId,
     ops: FxHashSet<OpId>,
-    /// Operations from this index on were created after this analysis, and are always needed.
+    /// The index of the first operation that was created after this analysis. It and all later operations count as needed.
     first_new: usize,
 }
 
@@ -117,19 +117,20 @@ impl Needed {
     }
 }
 
-/// The operation of the program that an operation on a tape represents, if the regions of the former have tapes.
+/// An operation of the program that one operation on a tape represents: an operation with regions, which have tapes of their own, or a call
+/// with a custom gradient.
 #[derive(Debug)]
 pub(crate) enum Nested {
     /// One of several regions is executed.
     Branches {
-        /// The operation of the program.
+        /// The operation of the program that the operation on the tape represents.
         op: OpId,
-        /// The tape of each region. They capture tangents.
+        /// The tape of each region. The tapes use tangents from outside of the regions directly, as captured values.
         tapes: Vec<Tape>,
     },
     /// A region is executed once.
     Once {
-        /// The operation of the program.
+        /// The operation of the program that the operation on the tape represents.
         op: OpId,
         /// The tape, which reads the tangents of operands directly.
         tape: Tape,
@@ -149,7 +150,7 @@ pub(crate) struct Given {
     pub(crate) backward: FuncId,
     /// The operands of the gradient function that precede the cotangents of the results.
     pub(crate) residuals: Vec<ValueId>,
-    /// The tangent of each operand for which the function returns a cotangent.
+    /// The tangent of each operand for which the function returns a cotangent; `None` if the tangent is zero.
     pub(crate) operands: Vec<Option<ValueId>>,
 }
 
@@ -157,11 +158,11 @@ pub(crate) struct Given {
 /// results as results.
 #[derive(Debug)]
 pub(crate) struct ManualTape {
-    /// The operation of the program.
+    /// The operation of the program that the operation on the tape represents.
     pub(crate) op: OpId,
-    /// The indices of its differentiable operands.
+    /// The indices of the differentiable operands of `op`.
     pub(crate) operands: Vec<usize>,
-    /// The tangent of each of them in the body.
+    /// For each operand in `operands`, the tangent of the body's argument.
     pub(crate) args: Vec<ValueId>,
     /// The tape of the body.
     pub(crate) tape: Tape,
@@ -170,15 +171,15 @@ pub(crate) struct ManualTape {
 /// A linearized loop. The operation on the tape has the tangents of the differentiable carried values as operands and results.
 #[derive(Debug)]
 pub(crate) struct LoopTape {
-    /// The operation of the program.
+    /// The operation of the program that the operation on the tape represents.
     pub(crate) op: OpId,
     /// The trip count, if known.
     pub(crate) trips: Option<i64>,
     /// The indices of the differentiable carried values.
     pub(crate) carried: Vec<usize>,
-    /// The tangent of each of them at the start of the body.
+    /// The tangent of each value in `carried` at the start of the body.
     pub(crate) args: Vec<ValueId>,
-    /// The tangent of each of them before the loop.
+    /// The tangent of the initial value of each value in `carried`; `None` if it is zero.
     pub(crate) inits: Vec<Option<ValueId>>,
     /// The tape of the body, which returns the tangents of all carried values.
     pub(crate) tape: Tape,
@@ -216,7 +217,7 @@ impl<'m> Linear<'m> {
         self.readers.get_or_insert_with(|| Readers::of(module)).reads(module, op)
     }
 
-    /// Whether these operations are the only users of a value.
+    /// Whether the operations `by` are the only users of a value.
     pub(crate) fn is_read_only_by(&mut self, value: ValueId, by: &[OpId]) -> bool {
         let module = &*self.module;
         self.readers.get_or_insert_with(|| Readers::of(module)).reads_only(value, by)
@@ -317,7 +318,7 @@ impl Linear<'_> {
         }
         let mut seen = FxHashSet::default();
         let mut out = Vec::new();
-        // Values that are defined inside have no tangent yet, so only captured values are found.
+        // Values that are defined inside of the regions have no tangent yet, so only captured values are found.
         for inner in data.regions.iter().flat_map(|&region| self.module.walk(region)) {
             for &value in &self.module.ops[inner].operands {
                 if self.tangent(value).is_some() && seen.insert(value) {
@@ -342,26 +343,26 @@ pub(crate) enum Rule {
     Tangents(Tangents),
     /// The operation was removed, and operations of the rule compute its results. Contains the tangents of the results.
     Replaced(Tangents),
-    /// The operation must be replaced by these results of operations that the rule inserted after the operation.
+    /// The results of the operation must be replaced by these values, which operations that the rule inserted compute.
     Instead(Vec<ValueId>),
 }
 
 impl Rule {
-    /// The tangent of the only result.
+    /// The outcome for an operation with one result, which has this tangent.
     pub(crate) fn one(tangent: ValueId) -> Rule {
         Rule::Tangents(smallvec![Some(tangent)])
     }
 
-    /// None of `n` results has a tangent.
+    /// The outcome for an operation with `n` results, none of which has a tangent.
     pub(crate) fn nothing(n: usize) -> Rule {
         Rule::Tangents(std::iter::repeat_n(None, n).collect())
     }
 }
 
-/// The tangent of each result of an operation.
+/// The tangent of each result of an operation; `None` if it is zero.
 pub(crate) type Tangents = SmallVec<[Option<ValueId>; 1]>;
 
-/// The operation that is linearized.
+/// The operation that is linearized, and the lists to which its rule appends operations.
 #[derive(Debug)]
 pub(crate) struct At<'a, 'm> {
     pub(crate) linear: &'a mut Linear<'m>,
@@ -381,7 +382,7 @@ impl At<'_, '_> {
         self.linear.module.ops[self.op].results[0]
     }
 
-    /// The tangent of operand `i`.
+    /// The tangent of operand `i`; `None` if it is zero.
     pub(crate) fn tangent(&self, i: usize) -> Option<ValueId> {
         self.linear.tangent(self.operand(i))
     }
@@ -394,7 +395,7 @@ impl At<'_, '_> {
         self.linear.module.ops[self.op].kind.clone()
     }
 
-    /// Emits operations after the operation.
+    /// Returns an emitter that inserts operations into the region, after the linearized operation.
     pub(crate) fn primal(&mut self) -> Emit<'_> {
         Emit::new(self.linear.module, self.primal, self.op)
     }
@@ -412,12 +413,12 @@ impl At<'_, '_> {
         }
     }
 
-    /// Emits operations onto the tape.
+    /// Returns an emitter that appends operations to the tape.
     pub(crate) fn tape(&mut self) -> Emit<'_> {
         Emit::new(self.linear.module, self.tape, self.op)
     }
 
-    /// Whether values of this type are differentiable.
+    /// Whether a value has a differentiable type.
     pub(crate) fn can_change(&self, value: ValueId) -> bool {
         let class = self.linear.module.tensor(value).map(|ty| ty.dtype.class());
         matches!(class, Some(DTypeClass::Float | DTypeClass::Complex))

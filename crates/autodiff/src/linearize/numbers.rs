@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 use shardc_ir::{DType, Dense, Module, OpKind, UnaryOp, ValueId};
 
-/// Returns the number to which all elements of a value are equal, if it is such a constant.
+/// If a value is a constant whose elements are all equal, returns their number.
 pub(crate) fn number(module: &Module, mut value: ValueId) -> Option<f64> {
     loop {
         let data = &module.ops[module.def_op(value)?];
@@ -15,7 +15,7 @@ pub(crate) fn number(module: &Module, mut value: ValueId) -> Option<f64> {
     }
 }
 
-/// Whether a value is a constant: possibly broadcast, reshaped, converted, negated, or as an absolute value.
+/// Whether a value is a constant, possibly after broadcasts, reshapes, conversions, negations and absolute values.
 pub(super) fn is_constant(module: &Module, mut value: ValueId) -> bool {
     while let Some(op) = module.def_op(value) {
         match &module.ops[op].kind {

@@ -1,8 +1,8 @@
 //! Finds offsets that cancel: `softmax(x - m)` does not depend on `m`, so the maximum that is used as `m` needs no derivative.
 //!
-//! The analysis shifts a value by a small amount and traces the effect. A difference is shifted by the opposite amount, its exponential
-//! is scaled, and so are sums of exponentials. A quotient of two equally scaled values is unchanged, and so is a logarithm plus the
-//! offset. If all effects cancel, the derivative with respect to the value is zero, and none is propagated to its operands.
+//! The analysis traces the effect of shifting `m` by a small amount: `x - m` is shifted by the opposite amount, `exp(x - m)` is scaled, and
+//! so is a sum of such exponentials. A quotient of two equally scaled values is unchanged, and so is `log(sum) + m`. If all effects cancel,
+//! the derivative with respect to `m` is zero, so `m` gets no tangent.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -41,7 +41,7 @@ impl Readers {
         read.peek().is_none() || read.any(|&value| can_change(module, value))
     }
 
-    /// Whether these operations are the only users of a value.
+    /// Whether the operations `by` are the only users of a value.
     pub(super) fn reads_only(&self, value: ValueId, by: &[OpId]) -> bool {
         self.uses.of(value).iter().all(|(op, _)| by.contains(op))
     }
@@ -121,12 +121,13 @@ fn can_change(module: &Module, value: ValueId) -> bool {
     !matches!(class, Some(DTypeClass::Bool | DTypeClass::Signed | DTypeClass::Unsigned))
 }
 
-/// The effect on a value, as a multiple of the root's shift.
+/// The effect on a value if the root (the value whose offset is tested) is shifted by a small amount. The number is a multiple of this
+/// amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
-    /// Shifted by this multiple.
+    /// The value is shifted by this multiple of the amount.
     Plus(i32),
-    /// Scaled by the exponential of this multiple.
+    /// The value is scaled by the exponential of this multiple of the amount.
     Times(i32),
 }
 
@@ -140,7 +141,7 @@ struct Moved {
 
 type Along = SmallVec<[Option<usize>; 4]>;
 
-/// One operation with an affected operand.
+/// An operation, at least one of whose operands changes if the root is shifted.
 struct Step<'a> {
     module: &'a Module,
     moved: &'a FxHashMap<ValueId, Moved>,
@@ -156,7 +157,7 @@ impl Step<'_> {
         self.moved.get(&self.operand(i))
     }
 
-    /// The effect on the only result; `None` if it is not of this form.
+    /// The effect on the only result; `None` if it is neither a shift nor a scaling.
     fn result(&self) -> Option<Moved> {
         let data = &self.module.ops[self.op];
         if data.results.len() != 1 {
@@ -188,7 +189,7 @@ impl Step<'_> {
             (UnaryOp::Exponential, How::Plus(n)) => How::Times(n),
             (UnaryOp::Log, How::Times(n)) => How::Plus(n),
             (UnaryOp::Negate | UnaryOp::Abs, how @ How::Times(_)) => how,
-            // The sign of an exponential is unchanged by scaling, since it is positive.
+            // Scaling by an exponential, which is positive, does not change the sign.
             (UnaryOp::Sign, How::Times(_)) => How::Times(0),
             _ => return None,
         };
@@ -249,7 +250,7 @@ impl Step<'_> {
         Some(Moved { how: from.how, along })
     }
 
-    /// The effect through a reshape that only adds or removes dimensions of size 1.
+    /// The effect on the result of a reshape that only adds or removes dimensions of size 1.
     fn reshape(&self) -> Option<Moved> {
         let from = self.moved(0)?;
         let (old, new) =
@@ -265,7 +266,7 @@ impl Step<'_> {
         left.next().is_none().then_some(Moved { how: from.how, along })
     }
 
-    /// The effect through a sum: a sum of equally scaled values is scaled in the same way.
+    /// The effect on the result of a sum: a sum of equally scaled values is scaled in the same way.
     fn sum(&self, dims: &DimList) -> Option<Moved> {
         let data = &self.module.ops[self.op];
         let from = self.moved(0).filter(|moved| matches!(moved.how, How::Times(_)))?;
@@ -281,7 +282,7 @@ impl Step<'_> {
         Some(Moved { how: from.how, along: along.collect() })
     }
 
-    /// The effect through a matmul: if one operand is unaffected, the result is scaled like the other operand.
+    /// The effect on the result of a matmul: if one operand is unaffected, the result is scaled like the other operand.
     fn product(&self, spec: &DotSpec) -> Option<Moved> {
         let (from, i) = match (self.moved(0), self.moved(1)) {
             (Some(from), None) => (from, 0),
@@ -304,7 +305,7 @@ impl Step<'_> {
         Some(Moved { how: from.how, along })
     }
 
-    /// The effect through a gather along dimensions in which all elements change by the same amount.
+    /// The effect on the result of a gather, if it selects only along dimensions in which all elements change by the same amount.
     fn gather(&self, spec: &GatherSpec) -> Option<Moved> {
         let (operand, indices) = (self.operand(0), self.operand(1));
         let from = self.moved(0)?;

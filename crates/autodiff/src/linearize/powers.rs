@@ -8,8 +8,8 @@ use crate::emit::{Arithmetic, Emit};
 /// The maximum number of factors of a product that are visited.
 const MANY: usize = 64;
 
-/// The tangent of a product of more than two equal factors. `None` for other products, or if a partial product with its own derivative has
-/// other users and is computed anyway.
+/// The tangent of a product of more than two equal factors. `None` for other products, or if a partial product has other users, so that its
+/// tangent is computed anyway.
 pub(super) fn of_product(at: &mut At<'_, '_>) -> Option<ValueId> {
     let product = at.result();
     let (base, exponent) = factors(at.linear.module, product)?;
@@ -18,7 +18,7 @@ pub(super) fn of_product(at: &mut At<'_, '_>) -> Option<ValueId> {
         return None;
     }
     let tangent = at.linear.tangent(base)?;
-    // `x^(n-1) x` needs only `x^(n-1)`, which already exists.
+    // The tangent of `x^(n-1) * x` needs only `x^(n-1)`, which is already computed.
     let is_step = a == base || b == base;
     if !is_step && !is_read_by_itself(at, product, base) {
         return None;
@@ -49,9 +49,9 @@ pub(super) fn of_inverse(at: &mut At<'_, '_>, product: ValueId) -> Option<ValueI
     Some(tape.mul(change, count))
 }
 
-/// Returns the base and the exponent if a product is a power. If several bases are possible, returns the earliest.
+/// Returns the base and the exponent if a product is a power. If several bases are possible, returns the one with the largest exponent.
 fn factors(module: &Module, product: ValueId) -> Option<(ValueId, usize)> {
-    // From the product to the earliest candidate for the base.
+    // Candidates for the base: the product, one of its factors, a factor of that factor, and so on.
     let mut chain = vec![product];
     while let Some((a, _)) = chain.last().and_then(|&last| parts(module, last)).filter(|_| chain.len() < MANY)
     {

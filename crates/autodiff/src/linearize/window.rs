@@ -1,4 +1,4 @@
-//! Windows: attributes with defaults filled in, and reducers of pairs.
+//! Helpers for window operations: fill in default attributes, recognize cumulative reductions, and build reducers of pairs.
 
 use shardc_ir::{CompareDirection, DType, Module, OpKind, RegionId, SizeList, ValueId, WindowSpec};
 use smallvec::SmallVec;

@@ -67,7 +67,8 @@ pub(super) fn tests(t: &Transposed<'_, '_>, looped: &LoopTape) -> Vec<Test> {
     module.regions[body].ops.iter().filter_map(test).collect()
 }
 
-/// Whether the loop condition is a conjunction in which one term compares a carried scalar, the trip counter, with a constant.
+/// Whether the loop condition bounds the trip count: it is a conjunction in which one term compares a carried scalar, the trip counter,
+/// with a constant.
 fn has_most_trips(module: &Module, cond: RegionId) -> bool {
     let ops = &module.regions[cond].ops;
     let is_bound = |op: &OpId| {

@@ -86,7 +86,7 @@ fn is_elementwise(t: &Transposed<'_, '_>, looped: &LoopTape) -> bool {
 /// initial value, and a result with a cotangent depends on the carried value.
 fn pairs(t: &Transposed<'_, '_>, looped: &LoopTape, asked: &[Option<ValueId>]) -> Vec<(usize, usize)> {
     let count = looped.args.len();
-    // For each carried value, the carried values that depend on it after one iteration.
+    // For each carried value, the indices of the carried values that depend on it after one iteration.
     let after_one: Vec<Vec<usize>> = (0..count)
         .map(|i| {
             let mut reached: FxHashSet<ValueId> = [looped.args[i]].into_iter().collect();

@@ -1,6 +1,6 @@
 //! Transposition of `while`: the transposed tape of the body, from the last iteration to the first.
 //!
-//! The forward loop saves the residuals of all iterations in stacked tensors, with one slot for each iteration. Invariant values are not
+//! The forward loop saves the residuals of all iterations in stacked tensors, with one slice for each iteration. Invariant values are not
 //! saved, nor values that an iteration can recompute: the counter, and slices of invariant values at the counter.
 
 use rustc_hash::FxHashMap;
@@ -35,7 +35,8 @@ pub(super) fn transpose(
     let live = live(t, looped, asked);
     let at_hand = AtHand::of(t.linear.module, looped.op);
     let mut carried: Vec<usize> = (0..live.len()).filter(|&i| live[i]).collect();
-    // Carried state comes first, then the accumulated cotangents of values that the loop only reads, as in a transposed scan.
+    // The backward loop first carries the cotangents of the state that the loop changes, then the accumulated cotangents of values that the
+    // loop only reads, as in a transposed scan.
     let body = t.linear.module.ops[looped.op].regions[1];
     let args = &t.linear.module.regions[body].args;
     carried.sort_by_key(|&i| at_hand.of.contains_key(&args[looped.carried[i]]));
@@ -68,7 +69,8 @@ pub(super) fn transpose(
     let (module, op) = (&mut *t.linear.module, looped.op);
     let gone = slots::simplify(Body { module, op, trips, ops: &mut ops, next: &mut next }, &of_carried);
 
-    // The values of the forward body that the transposed body uses. A returned value may also be a value of the forward body.
+    // Finds the values of the forward body that the transposed body uses. The terminator is included, since a returned cotangent may also
+    // be a value of the forward body.
     let end = t.linear.module.add_op(OpKind::Return, &next, &[], &[]);
     ops.push(end);
     let needed = free_values(t.linear.module, body, &ops);
@@ -124,7 +126,7 @@ pub(super) fn transpose(
     Ok(())
 }
 
-/// Returns the differentiable carried values that have a cotangent in some iteration.
+/// Returns for each differentiable carried value whether it has a cotangent in some iteration.
 fn live(t: &Transposed<'_, '_>, looped: &LoopTape, asked: &[Option<ValueId>]) -> Vec<bool> {
     let module = &*t.linear.module;
     let mut live: Vec<bool> = asked.iter().map(Option::is_some).collect();
@@ -155,7 +157,7 @@ struct AtHand {
 
 #[derive(Clone, Copy, Debug)]
 enum KnownArgument {
-    /// The argument is invariant.
+    /// The argument is invariant: in each iteration, it is equal to this initial value.
     Same(ValueId),
     /// The argument is a counter with this start and step.
     Counts(i64, i64),
@@ -200,7 +202,7 @@ impl Outer {
     }
 }
 
-/// Makes the forward loop save values of its body, each value in a stacked tensor with a slot for each iteration. Returns these tensors.
+/// Makes the forward loop save values of its body, each value in a stacked tensor with a slice for each iteration. Returns these tensors.
 fn keep(t: &mut Transposed<'_, '_>, op: OpId, trips: i64, values: &[ValueId]) -> Vec<ValueId> {
     if values.is_empty() {
         return Vec::new();
@@ -247,7 +249,7 @@ fn before(t: &mut Transposed<'_, '_>, op: OpId, make: impl FnOnce(&mut Emit<'_>)
     value
 }
 
-/// Adds a carried value to a loop. Returns the body's argument and the loop's result. The body does not return it yet.
+/// Adds a carried value to a loop. Returns the body's argument and the loop's result. The body does not return the carried value yet.
 fn carry(module: &mut Module, op: OpId, init: ValueId) -> (ValueId, ValueId) {
     let ty = module.values[init].ty;
     module.ops[op].operands.push(init);

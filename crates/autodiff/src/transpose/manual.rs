@@ -1,8 +1,9 @@
 //! Transposition of manual computations, by another manual computation.
 //!
-//! If a result is replicated along manual axes, its cotangent is divided equally between devices. The cotangent of a replicated operand is
-//! the sum over all devices: the contributions of the devices are stacked along a new leading dimension that these axes shard. They are
-//! summed outside of the computation, where the sum may stay unreduced. Residuals of the forward computation are stacked in the same way.
+//! If a result is replicated along manual axes, its cotangent is divided equally between the replicas. If an operand is replicated along
+//! manual axes, its cotangent is the sum over the replicas: the contributions of the devices are stacked along a new leading dimension,
+//! which is sharded along these axes. They are summed outside of the manual computation, where the sum may stay unreduced. Residuals of the
+//! forward computation are stacked in the same way.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -35,7 +36,7 @@ pub(super) fn transpose(
         operands: Vec::new(),
     };
 
-    // The cotangents on each device.
+    // The cotangents of values in the body, on each device.
     let mut inner = Transposed::new(t.linear);
     for (i, &tangent) in manual.tape.returned.iter().enumerate() {
         let (Some(tangent), Some(ct)) = (tangent, asked[i]) else { continue };
@@ -80,7 +81,7 @@ pub(super) fn transpose(
     if values.is_empty() {
         return Ok(());
     }
-    // A returned value may be a value of the forward body.
+    // The terminator is included when values of the forward body are searched below, since a returned cotangent may be one of them.
     let end = t.linear.module.add_op(OpKind::Return, &values, &[], &[]);
     ops.push(end);
 
@@ -124,7 +125,7 @@ pub(super) fn transpose(
     Ok(())
 }
 
-/// The backward computation under construction.
+/// The manual computation of the backward pass, under construction.
 struct Back {
     spec: ManualSpec,
     operands: Vec<ValueId>,

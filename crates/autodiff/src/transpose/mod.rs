@@ -1,7 +1,7 @@
 //! Transposition: from cotangents of results to cotangents of arguments.
 //!
 //! The tape is read backward. The cotangent of an operation's result is the sum of the contributions of its users. The operation's
-//! [rule](rules) maps it to contributions for each operand that is a tangent.
+//! [rule](rules) maps this cotangent to a contribution to the cotangent of each operand that is a tangent.
 
 mod branches;
 mod convergence;
@@ -108,7 +108,7 @@ impl<'l, 'm> Transposed<'l, 'm> {
         let around = std::mem::take(&mut self.linear.insertions);
         for &op in tape.ops.iter().rev() {
             let results = self.linear.module.ops[op].results.clone();
-            // An operation that is linear in one result passes a negative sign on.
+            // For an operation with one result, a negative sign of the result's cotangent is passed on to the cotangents of the operands.
             if let (&[result], false) = (results.as_slice(), self.linear.nested.contains_key(&op)) {
                 if let Some((mut sign, mut ct)) = self.take_signed(result, op) {
                     if sign == Sign::Minus && self.grows(op) {

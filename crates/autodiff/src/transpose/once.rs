@@ -26,7 +26,7 @@ pub(super) fn transpose(
     inner.tape(tape, region)?;
     let given: Vec<Option<ValueId>> = outside.iter().map(|&tangent| inner.take(tangent, whole)).collect();
     let mut ops = inner.ops;
-    // A cotangent that the region returns may be a value of its forward pass.
+    // The terminator is included when values of the forward pass are searched below, since a returned cotangent may be one of them.
     let values: Vec<ValueId> = given.iter().copied().flatten().collect();
     let end = t.linear.module.add_op(OpKind::Return, &values, &[], &[]);
     ops.push(end);

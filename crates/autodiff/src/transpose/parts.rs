@@ -9,7 +9,7 @@ use crate::emit::{Arithmetic, Emit};
 /// A slice of a value along one dimension, padded with zeros.
 #[derive(Clone, Copy)]
 struct Part {
-    /// The index among the contributions to the cotangent.
+    /// The index of this slice in the list of contributions to the cotangent.
     place: usize,
     value: ValueId,
     dim: usize,
@@ -38,7 +38,8 @@ impl Transposed<'_, '_> {
         if parts.len() < 2 {
             return;
         }
-        // The concatenation has the sign of most slices.
+        // Contributions are added or subtracted: the concatenation has the sign of the majority of slices, and the other slices are
+        // negated.
         let minus = parts.iter().filter(|part| asked[part.place].0 == Sign::Minus).count();
         let sign = if 2 * minus > parts.len() { Sign::Minus } else { Sign::Plus };
         let whole = asked[parts[0].place].1;

@@ -49,17 +49,17 @@ pub(super) fn place(
 
 struct Placing<'a> {
     plan: &'a Plan,
-    /// For each value, the index of the recomputed operation that produces it.
+    /// For each recomputed value, the index in [`Plan::again`] of the operation that produces it.
     makers: FxHashMap<ValueId, usize>,
     is_done: Vec<bool>,
-    /// Replacements of values of the forward pass.
+    /// Maps values of the forward pass to the values that the backward pass reads instead.
     map: FxHashMap<ValueId, ValueId>,
     /// Results of barriers.
     behind: FxHashSet<ValueId>,
 }
 
 impl Placing<'_> {
-    /// The operations to recompute before `op`, in order.
+    /// The indices in [`Plan::again`] of the operations to recompute before `op`, in order.
     fn group(&mut self, module: &Module, op: OpId) -> Vec<usize> {
         let mut group = Vec::new();
         let mut todo = vec![op];
@@ -79,7 +79,7 @@ impl Placing<'_> {
         group
     }
 
-    /// Inserts copies of a group of operations before `reader`.
+    /// Inserts copies of a group of operations, given as indices in [`Plan::again`], before `reader`.
     fn copy(&mut self, t: &mut Transposed<'_, '_>, group: &[usize], reader: OpId, out: &mut Vec<OpId>) {
         let ops: Vec<OpId> = group.iter().map(|&i| self.plan.again[i]).collect();
         let inputs = self.inputs(t.linear.module, &ops);

@@ -1,4 +1,5 @@
-//! Simplifies cotangents of stacked tensors in loops in which each iteration reads or writes its own slot.
+//! Simplifies cotangents of stacked tensors in loops in which each iteration reads or writes its own slot, that is, a slice that no other
+//! iteration reads or writes.
 //!
 //! If the loop writes a stacked tensor, each slot of its cotangent is read once, so slots need not be set to zero afterwards. If the loop
 //! reads a stacked tensor, each slot of its cotangent is written once, so the contribution need not be added to zeros.
@@ -23,10 +24,10 @@ pub(super) struct Body<'a> {
     pub(super) next: &'a mut Vec<ValueId>,
 }
 
-/// A carried cotangent, as seen outside of the loop.
+/// A cotangent that the backward loop carries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Carried {
-    /// The argument of the transposed body.
+    /// The argument of the transposed body that holds the cotangent.
     pub(super) arg: ValueId,
     /// Whether the cotangent is zero before the first backward iteration.
     pub(super) from_zero: bool,
@@ -34,8 +35,8 @@ pub(super) struct Carried {
     pub(super) is_read: bool,
 }
 
-/// Removes the clearing of slots after reads, and the additions at writes. Returns for each carried cotangent whether it is zero after
-/// the loop, regardless of what the loop returns.
+/// Removes operations that set slots of carried cotangents to zero after they are read, and additions of written slots to zeros. Returns
+/// for each carried cotangent whether it is zero after the loop, regardless of what the loop returns.
 pub(super) fn simplify(mut body: Body<'_>, carried: &[Carried]) -> Vec<bool> {
     let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
     for_each_under(body.module, body.ops, |op| {
@@ -62,7 +63,8 @@ impl Body<'_> {
         Some((op, &data.kind, &data.operands))
     }
 
-    /// Handles `next = arg` with zeros in the slot that this iteration reads, if nothing else reads `arg`.
+    /// If the body returns `arg` with zeros in the slot that this iteration reads, and nothing else reads `arg`, makes it return `arg`
+    /// itself. Returns whether it did so.
     fn read_only(&mut self, i: usize, of: Carried, users: &FxHashMap<ValueId, Vec<OpId>>) -> bool {
         let Some((op, OpKind::DynamicUpdateSlice, operands)) = self.made(self.next[i]) else { return false };
         let is_emptied = operands[0] == of.arg && is_zero(self.module, operands[1]);
@@ -88,7 +90,8 @@ impl Body<'_> {
         true
     }
 
-    /// Handles `next = arg + u` or `arg - u`, where `u` is zero except in a slot that no other iteration writes.
+    /// If the body returns `arg + u` or `arg - u`, where `u` is zero except in a slot that no other iteration writes, makes it write this
+    /// slot into `arg` instead.
     fn written_only(&mut self, i: usize, of: Carried, users: &FxHashMap<ValueId, Vec<OpId>>) {
         let next = self.next[i];
         let Some((sum, &OpKind::Binary(kind), &[a, b])) = self.made(next) else { return };
@@ -122,7 +125,8 @@ impl Body<'_> {
         self.next[i] = written;
     }
 
-    /// Returns the slots at these indices, if the slots of different iterations are disjoint.
+    /// Describes the slots (slices of `stack`) with the start indices `places` and the given sizes. `None` if the slots of different
+    /// iterations may overlap.
     fn slots(&self, stack: ValueId, sizes: &[i64], places: &[ValueId]) -> Option<Slots> {
         let shape = self.module.shape(stack);
         for (d, &place) in places.iter().enumerate() {
@@ -188,7 +192,7 @@ impl Body<'_> {
             OpKind::DynamicSlice { sizes } if sizes.as_slice() == [1] => {
                 let at = of(1)?;
                 let length = *self.module.shape(operands[0]).first()?;
-                // An index out of bounds is clamped.
+                // The index must be in bounds in all iterations: otherwise, it would be clamped, and not depend linearly on the iteration.
                 let is_inside = |n: i64| (0..length).contains(&n);
                 let all_inside = is_inside(at.start) && is_inside(at.at(self.trips - 1)?);
                 let numbers = self.numbers(operands[0]).filter(|_| all_inside)?;
@@ -230,7 +234,7 @@ impl Body<'_> {
             CompareDirection::LE => Some(n <= 0),
             CompareDirection::GT => Some(n > 0),
             CompareDirection::GE => Some(n >= 0),
-            // The comparison may hold in an iteration between the first and the last.
+            // The first and the last iteration do not determine the result: the comparison may hold in an iteration between them.
             CompareDirection::EQ | CompareDirection::NE => None,
         };
         let first = holds(apart.start)?;
@@ -238,7 +242,7 @@ impl Body<'_> {
     }
 }
 
-/// Disjoint slots.
+/// The slots (slices of a stacked tensor) of all iterations, which are disjoint.
 struct Slots {
     /// Whether the slots together cover all elements.
     are_all: bool,

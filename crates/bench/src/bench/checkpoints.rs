@@ -30,17 +30,17 @@ const SCRIPT: &str = include_str!("../../python/orbax_checkpoints.py");
 /// The kernel's file that drops the page cache when it is written; it may not be writable.
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// The seconds of all rounds, by measurement.
+/// For each measurement, its times in seconds, in all rounds.
 type Times = BTreeMap<&'static str, Vec<f64>>;
 
 /// The folder and the tools.
 struct Bench {
     speed: PathBuf,
     folder: PathBuf,
-    /// A Python with Orbax, and the path of the script; `None` if there is no such Python.
+    /// A Python interpreter with Orbax, and the script that it runs; `None` if there is no such interpreter.
     orbax: Option<(PathBuf, PathBuf)>,
     times: Times,
-    /// Peak memory in bytes in addition to the state, by measurement.
+    /// For each measurement, the peak memory in bytes, without the state itself.
     extra: BTreeMap<&'static str, u64>,
 }
 

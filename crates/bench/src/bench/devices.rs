@@ -23,7 +23,7 @@ const MESHES: [[i64; 2]; 4] = [[8, 8], [64, 64], [256, 256], [1024, 1024]];
 
 const LLAMA: &str = "corpus/jax/llama7b_2l_fsdp_tp_train.mlir";
 
-/// The cost of one partition.
+/// The measured costs of partitioning a program once.
 #[derive(Clone, Copy)]
 struct Taken {
     seconds: f64,
@@ -157,7 +157,7 @@ fn high_water(status: &str) -> Option<f64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// `0.12 s, 20.1 MB, text 0.15 MB`.
+/// Formats measured costs as `0.12 s, 20.1 MB, text 0.15 MB`.
 fn shown(taken: Taken) -> String {
     let bytes = |n| page::three_digits(n, &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3)]);
     let time = page::three_digits(taken.seconds, &[("s", 1.0), ("ms", 1e-3)]);

@@ -55,7 +55,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
-/// Builds layers until there are enough operations.
+/// Builds a graph of layers with at least [`OPERATIONS`] operations, and returns the number of its operations.
 fn build() -> Result<usize> {
     let mesh = Mesh::new(&[("data", 4), ("model", 2)])?;
     let g = Graph::new("deep", &mesh);
@@ -100,7 +100,7 @@ fn overhead(runs: usize) -> Result<f64> {
     let x = step.put_input("x", &HostArray::random(0, F32, &[32, 64])?)?;
     let executable = step.program().executable();
     let arrays: Vec<_> = state.iter().map(|(_, array)| array.clone()).chain([x.clone()]).collect();
-    // The arguments are in the order of the program, whose first argument is the input.
+    // The arrays are reordered for the program, whose first argument is the input.
     let arrays = [&arrays[arrays.len() - 1..], &arrays[..arrays.len() - 1]].concat();
     let arguments = ShardedArray::argument_lists(&arrays, DEVICES)?;
     let mut beyond = Vec::new();

@@ -202,7 +202,7 @@ fn json_member(json: &str, name: &str) -> Result<serde_json::Value> {
     Ok(value.get(name).unwrap_or(&value).clone())
 }
 
-/// Reads the seconds of each stage from JSON.
+/// Reads the seconds of each compilation stage from JSON.
 fn seconds(value: serde_json::Value) -> Result<Seconds> {
     serde_json::from_value(value).context("parsing the times")
 }

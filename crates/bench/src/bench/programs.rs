@@ -50,7 +50,7 @@ pub(super) fn chain(n: usize) -> String {
     )
 }
 
-/// The shardings of matrices in these programs; value `i` has sharding `i` modulo 3.
+/// The shardings of matrices in the generated programs; value `i` has sharding `i` modulo 3.
 const SHARDINGS: [&str; 3] = [r#"{"x"}, {}"#, r#"{}, {"x"}"#, r#"{"y"}, {}"#];
 
 const MATRIX: &str = "tensor<64x64xf32>";
@@ -137,7 +137,7 @@ pub(super) fn sort(n: usize) -> String {
     of_matrices(n, &types, &body)
 }
 
-/// The constants of loop counters.
+/// The text of the constants for loop counters: the initial value, the step and the bound.
 const COUNTERS: &str = "%c0 = stablehlo.constant dense<0> : tensor<i32>
 %c1 = stablehlo.constant dense<1> : tensor<i32>
 %c8 = stablehlo.constant dense<8> : tensor<i32>

@@ -24,10 +24,11 @@ const LARGE: [&str; 2] =
     ["corpus/jax/llama7b_32l_fsdp_tp_train.mlir", "corpus/jax/llama70b_80l_fsdp_tp_train.mlir"];
 const STAGES: [&str; 6] = ["read", "parse", "import", "inline", "propagate", "print"];
 
-/// Numbers of operations of the generated programs. [`MESHES`] has the sizes of the two mesh axes.
+/// Numbers of operations of the programs that are generated for the mesh [`MESH`]. The other programs have [`SIZE`] operations, and meshes
+/// with the axis sizes in [`MESHES`].
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 const MESHES: [(usize, usize); 4] = [(4, 2), (8, 8), (32, 32), (256, 256)];
-/// The mesh for programs of different sizes. [`SIZE`] is the size for different meshes.
+/// The axis sizes of the mesh that all programs of different sizes have.
 const MESH: (usize, usize) = (4, 2);
 const SIZE: usize = 10_000;
 
@@ -109,7 +110,7 @@ fn growth(
     Ok(())
 }
 
-/// The measurements of one run.
+/// The measurements of propagating a program once.
 struct Run {
     seconds: Seconds,
     operations: f64,

@@ -1,7 +1,8 @@
-//! Bytes that a device receives in every reshard on small meshes, compared with the bytes that it lacks, and with XLA's partitioner.
+//! Bytes that a device receives in every reshard on small meshes, compared with the bytes of its new block that it lacks before the
+//! reshard, and with XLA's partitioner.
 //!
-//! For this comparison, XLA partitions a program that consists of only the reshard. Its results are cached in a file, because they take
-//! minutes.
+//! For the comparison with XLA, its partitioner runs on a program that consists of only the reshard. Its results are cached in a file,
+//! because they take minutes.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
@@ -12,7 +13,7 @@ use shardc_passes::reshard::{Traffic, traffic};
 use super::{BenchArgs, page};
 use xtask::{process, python, workspace::Workspace};
 
-/// Runs XLA's partitioner on reshards, and counts received bytes.
+/// A script that runs XLA's partitioner on reshards, and counts received bytes.
 const SCRIPT: &str = include_str!("../../python/reshard_bytes.py");
 
 /// Axis sizes of each mesh.
@@ -24,16 +25,17 @@ const EVEN: &[&[i64]] = &[&[25_165_824], &[6144, 6144], &[384, 384, 384]];
 /// Shapes that no axis divides.
 const UNEVEN: &[&[i64]] = &[&[25_165_813], &[6143, 6137], &[383, 389, 379]];
 
-/// Upper bound of the ratio of received bytes to lacking bytes.
+/// Upper bound of the ratio of received bytes to lacking bytes (those of its new block that a device does not have before the reshard).
 const BOUND: f64 = 1.25;
 
-/// One in this many pairs of a family with more than [`MANY`] pairs is compared with XLA.
+/// If a mesh and a shape have more than [`MANY`] pairs of shardings, only one in this many is compared with XLA.
 const SAMPLE: usize = 8;
 
-/// Families with more pairs than this are sampled for the comparison with XLA.
+/// If a mesh and a shape have more pairs of shardings than this, only some of the pairs are compared with XLA.
 const MANY: usize = 4000;
 
-/// Upper bound of the ratio to XLA's received bytes: for uneven shapes, the programs differ by a few bytes.
+/// Upper bound of the ratio of received bytes to those in XLA's partition. It is above 1, because for uneven shapes the programs differ by
+/// a few bytes.
 const SLACK: f64 = 1.002;
 
 /// One reshard: a mesh, a shape, and a pair of shardings.
@@ -46,7 +48,7 @@ struct Pair {
     compares: bool,
 }
 
-/// The axes that shard each dimension.
+/// For each dimension, the indices of the mesh axes that shard it.
 type Axes = Vec<Vec<usize>>;
 
 /// A pair and its results.
@@ -90,7 +92,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
 }
 
 impl Row {
-    /// The ratio of received bytes to lacking bytes.
+    /// The ratio of received bytes to the bytes of its new block that a device lacks before the reshard.
     fn ratio(&self) -> f64 {
         match (self.ours.received, self.ours.lacking) {
             (0, 0) => 1.0,
@@ -111,8 +113,8 @@ impl Row {
         self.ratio() > BOUND || self.over_xla() > SLACK
     }
 
-    /// Returns the reason why a device receives more bytes than a bound allows, if padding explains them. No reason permits a ratio to
-    /// lacking bytes above [`BOUND`].
+    /// Returns the reason why a device receives more bytes than a bound allows, if padding explains them. Padding never explains a ratio of
+    /// received to lacking bytes above [`BOUND`].
     fn reason(&self) -> Option<&'static str> {
         (self.ratio() <= BOUND.min(self.pair.padding())).then_some("padding of the pieces of a dimension")
     }
@@ -150,7 +152,7 @@ impl Pair {
         EVEN.contains(&self.shape)
     }
 
-    /// Mesh, shape and shardings: `4x2 6144x6144 [a][b] -> [b][a]`.
+    /// Formats mesh, shape and shardings as `4x2 6144x6144 [a][b] -> [b][a]`.
     fn name(&self) -> String {
         let (from, to) = (letters(&self.from), letters(&self.to));
         format!("{} {} {from} -> {to}", times(self.mesh), times(self.shape))
@@ -255,7 +257,7 @@ fn shardings(dims: &mut Axes, left: Vec<usize>, rank: usize, out: &mut Vec<Axes>
     }
 }
 
-/// Received bytes in XLA's partition of each compared pair, by the pair's name.
+/// Maps the name of each compared pair to the bytes that a device receives in XLA's partition; `None` if they are unknown.
 fn xla(workspace: &Workspace, args: &BenchArgs, pairs: &[Pair]) -> Result<BTreeMap<String, Option<f64>>> {
     let dir = workspace.scratch("reshard")?;
     let (known_file, script) = (dir.join("xla.json"), dir.join("reshard_bytes.py"));
@@ -344,7 +346,7 @@ fn verdict(rows: &[Row]) -> String {
 fn line(mesh: &str, sizes: &str, rows: &[&Row]) -> String {
     let mean = |ratios: &[f64]| ratios.iter().sum::<f64>() / ratios.len().max(1) as f64;
     let worst = |ratios: &[f64]| ratios.iter().copied().fold(0.0, f64::max);
-    // Excludes reshards in which each device already has its block, so that the ratio is not defined.
+    // Excludes reshards in which each device already has its new block: for these, the ratio is not defined.
     let lacking = || rows.iter().filter(|row| row.ours.lacking > 0);
     let ours: Vec<f64> = lacking().map(|row| row.ratio()).collect();
     let xla: Vec<f64> = lacking().filter_map(|row| Some(row.xla? / row.ours.lacking as f64)).collect();

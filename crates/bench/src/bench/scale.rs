@@ -144,7 +144,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
                 page::three_digits(usage.seconds, &[("s", 1.0), ("ms", 1e-3)]),
                 page::three_digits(usage.bytes, &[("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0)]),
                 ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}")),
-                // The exponent of a short time, which has few ticks of the clock, would be noise.
+                // The growth exponent is left out if the time is short: with few ticks of the clock, it would be noise.
                 ratio
                     .zip(before.filter(|before| before.seconds >= LEAST))
                     .map_or_else(String::new, |(ratio, _)| { format!("{:.2}", ratio.log2()) }),
@@ -166,7 +166,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
-/// The medians of a command's runs on a program.
+/// Runs a command on a program several times. Returns the medians of its CPU time and peak memory.
 fn measure(shardc: &Path, dir: &Path, command: &str, program: &str, runs: usize) -> Result<Usage> {
     let (input, output) = (dir.join("program.mlir"), dir.join("partitioned.mlir"));
     fs::write(&input, program).with_context(|| format!("writing {}", input.display()))?;

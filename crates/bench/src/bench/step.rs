@@ -1,8 +1,9 @@
 //! Time of training steps on virtual CPU devices: shardc's partition of a program compared with XLA's own.
 //!
 //! One jaxlib process compiles both programs with the same options and executes them in turns on the same inputs. XLA partitions the
-//! annotated file itself; `shardc partition` partitions the other program first, in replica mode. Virtual devices share the machine's
-//! cores. So the time of a step is the compute time of all devices together, and communication costs only copies and synchronization.
+//! annotated file itself; the other program is the output of `shardc partition` for this file, in replica mode. Virtual devices share the
+//! machine's cores. So the time of a step is the compute time of all devices together, and communication costs only copies and
+//! synchronization.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path, process::Command};
 
@@ -17,7 +18,7 @@ use super::{
 };
 use xtask::{process, python, setup, workspace::Workspace};
 
-/// Compiles and times both programs.
+/// A script that compiles and times both programs.
 const SCRIPT: &str = include_str!("../../python/step_time.py");
 
 /// Minimum number of timed steps of each program, for each of `--runs`. The median of many steps is robust against other load on the
@@ -146,7 +147,7 @@ fn ratio(row: &Row) -> f64 {
     row.outcome.as_ref().map_or(f64::INFINITY, Times::ratio)
 }
 
-/// One line for the terminal.
+/// The comparison of a program as one line for the terminal.
 fn line(Row { name, outcome }: &Row) -> String {
     match outcome {
         Ok(times) => {
@@ -181,7 +182,7 @@ fn table(rows: &[Row]) -> String {
     out + &page::under("XLA's", &[compared("step", ratios), compared("processor time", cpu)], &missing)
 }
 
-/// `412 µs`, `14.6 ms`, `1.31 s`.
+/// Formats a duration as in `412 µs`, `14.6 ms` and `1.31 s`.
 fn duration(seconds: f64) -> String {
     page::three_digits(seconds, &[("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)])
 }

@@ -42,13 +42,13 @@ const TOLD_EVERY: usize = 25;
 /// Time limit of one comparison.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// The outcome of a function.
+/// The results of all comparisons of one function.
 #[derive(Default)]
 struct Row {
     name: String,
-    /// The largest error relative to JAX.
+    /// The largest error relative to JAX's gradient; `None` if the comparison did not succeed.
     jax: Option<f64>,
-    /// Number of elements compared with finite differences.
+    /// Number of elements compared with finite differences; `None` if the comparison did not succeed.
     smooth: Option<u64>,
     /// Number of random shardings whose results agree with one device, by SPMD mode.
     partitioned: [u64; 2],
@@ -126,7 +126,7 @@ fn report(rows: &[Row], args: &ConformanceArgs) -> Result<()> {
     }
 }
 
-/// Two workers, which compare functions one after the other.
+/// Two worker processes that compare one function after another: `worker` runs shardc, and `check` compares with JAX.
 struct Lane<'a> {
     pairs: &'a Path,
     worker: Worker,

@@ -36,11 +36,11 @@ struct TestTally {
     passed: usize,
     /// Messages of failed programs, with counts.
     failures: BTreeMap<String, usize>,
-    /// The reason why there are no programs.
+    /// The reason why the test was skipped, if it was.
     skipped: Option<String>,
 }
 
-/// Other counts over all tests.
+/// Counts over the programs of all tests.
 #[derive(Default)]
 struct Totals {
     outcomes: BTreeMap<String, usize>,
@@ -147,7 +147,8 @@ fn report(
         println!("   {line}");
     }
     println!("Failed programs are in {}", dir.display());
-    // Stale exceptions can be detected only without filters, when all programs are checked.
+    // An exception is stale if no program that it covers needs it. With filters, some of these programs may not have been checked, so stale
+    // exceptions are not reported.
     let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
     for &line in stale.clone() {
         println!("   {}: listed as an exception, but nothing fails", exceptions.line(line).0);

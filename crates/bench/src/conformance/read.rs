@@ -30,7 +30,7 @@ struct Tally {
     /// Expected differences. `failed` has the others.
     excepted: Vec<String>,
     failed: Vec<String>,
-    /// Exceptions whose programs were parsed. `used` has those that permitted a difference.
+    /// The indices of the exceptions whose programs were parsed. `used` has those that permitted a difference.
     covered: BTreeSet<usize>,
     used: BTreeSet<usize>,
 }
@@ -48,7 +48,8 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         for line in excepted.iter().chain(&failed) {
             println!("   {line}");
         }
-        // Stale exceptions can be detected only without filters, when all programs are checked.
+        // An exception is stale if no program that it covers needs it. With filters, some of these programs may not have been checked, so
+        // stale exceptions are not reported.
         let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
         for &line in stale.clone() {
             println!("   {}: listed as an exception, but it passes", exceptions.line(line).0);

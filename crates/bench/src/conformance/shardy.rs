@@ -102,7 +102,8 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     for line in &wrong {
         println!("   {line}");
     }
-    // Stale exceptions can be detected only without filters, when all programs are checked.
+    // An exception is stale if no program that it covers needs it. With filters, some of these programs may not have been checked, so stale
+    // exceptions are not reported.
     let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
     for &line in stale.clone() {
         println!("   {}: listed as an exception, but nothing fails", exceptions.line(line).0);
@@ -128,7 +129,7 @@ fn one(file: &Path, scratch: &Path, path: &OsStr) -> Outcome {
     ran.unwrap_or_else(Outcome::Failed)
 }
 
-/// The line that names the error, without the path of a temporary file.
+/// The line of a message that names the error, without the path of a temporary file.
 fn first_error(said: &str) -> String {
     let line =
         said.lines().find(|line| line.contains("error")).or_else(|| said.lines().nth(1)).unwrap_or_default();

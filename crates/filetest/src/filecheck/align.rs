@@ -143,7 +143,7 @@ fn fill(gap: &[Old<'_>], text: &str, names: &Names<'_>, out: &mut String) {
     push(out, &names.used_in(&escaped(rest)));
 }
 
-/// The markup of an old piece, if the piece matches all of `text`.
+/// The markup of a piece of the old pattern, if the piece matches all of `text`.
 fn kept(piece: &Piece, text: &str, names: &Names<'_>) -> Option<String> {
     let (markup, expression) = match piece {
         Piece::Text(_) => return None,
@@ -195,7 +195,7 @@ fn anchors(olds: &[Old<'_>], news: &[&str]) -> Vec<(usize, usize)> {
     anchors
 }
 
-/// Words weigh more than punctuation.
+/// The weight of a token in the alignment: words weigh more than punctuation.
 fn weight(token: &str) -> i64 {
     match token.chars().next() {
         Some(c) if c.is_alphanumeric() || c == '_' => 6000,
@@ -204,7 +204,7 @@ fn weight(token: &str) -> i64 {
     }
 }
 
-/// Splits into words, and single characters between them.
+/// Splits `text` into words, and single characters between them.
 fn tokens(text: &str) -> Vec<&str> {
     let in_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut out = Vec::new();
@@ -219,7 +219,7 @@ fn tokens(text: &str) -> Vec<&str> {
     out
 }
 
-/// A pattern that matches only this text.
+/// A pattern that matches only `text`.
 pub(super) fn escaped(text: &str) -> String {
     text.replace("{{", r"{{\{\{}}").replace("[[", r"{{\[\[}}")
 }

@@ -321,7 +321,7 @@ impl Blessing<'_> {
         lost
     }
 
-    /// A line of the output as a pattern.
+    /// Converts a line of the output to a pattern.
     fn written(&self, line: &str) -> String {
         if self.is_literal() { line.trim().to_owned() } else { self.names().used_in(&escaped(line.trim())) }
     }
@@ -338,7 +338,8 @@ impl Blessing<'_> {
         self.input.get(line.clone()).unwrap_or_default()
     }
 
-    /// The lines of the region: the rest of its first line, and all lines that end in it.
+    /// The lines of the region in which the directive was searched, as byte ranges: the rest of the first line, and all lines that end in
+    /// the region.
     fn lines(&self) -> Vec<Range<usize>> {
         let Range { start, end } = self.failure.region;
         let mut lines = Vec::new();

@@ -16,11 +16,11 @@ pub struct Failure {
     pub reason: Reason,
     /// Byte range of the search: from the end of the previous match to the end of the block.
     pub(super) region: Range<usize>,
-    /// Matches of earlier directives of the same block.
+    /// The ranges that earlier directives of the same block matched.
     pub(super) taken: Vec<Range<usize>>,
     /// The values of variables.
     pub(super) values: Values,
-    /// The variables that were set in this block.
+    /// The variables that were set in the same block before the failure.
     pub(super) set: BTreeSet<String>,
 }
 
@@ -50,9 +50,9 @@ pub enum Reason {
 
 /// A directive that consumes a match, with the `-DAG` and `-NOT` directives before it.
 struct Stop {
-    /// The directive; `None` for the end of the input.
+    /// The index of the directive; `None` for the end of the input.
     directive: Option<usize>,
-    /// The `-DAG` and `-NOT` directives before it.
+    /// The indices of the `-DAG` and `-NOT` directives before this directive.
     before: Vec<usize>,
 }
 
@@ -135,7 +135,7 @@ impl<'a> Checker<'a> {
         stops
     }
 
-    /// Searches for a directive's pattern once.
+    /// Searches once for the pattern of a directive, given as an index.
     fn find(&self, directive: usize, region: Range<usize>) -> Result<Match, Failure> {
         let text = self.input.get(region.clone()).unwrap_or_default();
         let found = match (self.kind(directive), self.directives.get(directive)) {
@@ -164,7 +164,7 @@ impl<'a> Checker<'a> {
         self.taken.push(found.at);
     }
 
-    /// Matches one stop and the directives before it; returns the end of its match.
+    /// Matches the `-DAG` and `-NOT` directives before a stop, and then its own directive. Returns the end of the match of the latter.
     fn stop(&mut self, stop: &Stop, region: Range<usize>) -> Result<usize, Failure> {
         let (start, nots) = self.group(&stop.before, region.clone())?;
         let Some(directive) = stop.directive else {
@@ -195,7 +195,7 @@ impl<'a> Checker<'a> {
         Ok(end)
     }
 
-    /// Whether a match is on the line that the directive requires.
+    /// Checks that a match is on the line that the directive requires.
     fn on_line(
         &self,
         directive: usize,
@@ -229,11 +229,12 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Matches groups of `-DAG` separated by `-NOT`; returns the end of the last group, and the directives that must not match after it.
+    /// Matches groups of `-DAG` directives separated by `-NOT` directives. Returns the end of the last group, and the indices of the `-NOT`
+    /// directives after it.
     fn group(&mut self, before: &[usize], region: Range<usize>) -> Result<(usize, Vec<usize>), Failure> {
         let mut start = region.start;
         let mut nots = Vec::new();
-        // The matches of the group, in input order.
+        // The matches of the current group of `-DAG` directives, in input order.
         let mut ranges: Vec<Range<usize>> = Vec::new();
         for (i, &directive) in before.iter().enumerate() {
             if self.kind(directive) == Kind::Not {

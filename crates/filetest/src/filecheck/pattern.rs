@@ -24,7 +24,7 @@ pub(super) enum Piece {
     Number(Number),
 }
 
-/// `[[#%x, NAME: OTHER + 1]]`, where each part is optional.
+/// A numeric expression in a pattern: `[[#%x, NAME: OTHER + 1]]`, where each part is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Number {
     source: String,
@@ -32,7 +32,7 @@ pub(super) struct Number {
     is_of_line: bool,
     format: Option<char>,
     set: Option<String>,
-    /// The terms of the sum; empty if any number matches.
+    /// The terms of the sum, each with its factor (1 or -1); empty if any number matches.
     terms: Vec<(i64, Term)>,
 }
 

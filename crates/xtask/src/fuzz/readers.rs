@@ -45,7 +45,7 @@ impl Target {
     }
 }
 
-/// Fuzzes each reader for this time. An input that causes a crash is an error, which names the input's file.
+/// Fuzzes each reader for the given number of minutes. An input that causes a crash is an error, which names the input's file.
 pub(super) fn run(workspace: &Workspace, minutes: u64) -> Result<()> {
     let installed = Command::new("cargo").args(["+nightly", "fuzz", "--version"]).output();
     ensure!(

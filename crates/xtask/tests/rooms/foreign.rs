@@ -16,7 +16,7 @@ const FOREIGN: [&str; 2] = ["crates/mlir/src/ffi.rs", "runtime/src/ffi/"];
 /// The files that may allow the lint: the root files of the FFI modules.
 const ALLOWING: [&str; 2] = ["crates/mlir/src/ffi.rs", "runtime/src/ffi/mod.rs"];
 
-/// The lint, and the keyword that it denies.
+/// The name of the lint; it denies the keyword [`WORD`].
 const LINT: &str = "unsafe_code";
 const WORD: &str = "unsafe";
 
@@ -66,7 +66,7 @@ fn unsafe_is_found_only_in_code() {
     assert_eq!(found, [(LINT.to_owned(), 2), (WORD.to_owned(), 4), (WORD.to_owned(), 7)]);
 }
 
-/// The occurrences of these words as tokens in a source, with their line numbers.
+/// The occurrences of `words` as tokens in a source, each with its line number.
 fn lines_with(source: &str, words: &[&str]) -> Result<Vec<(String, usize)>, proc_macro2::LexError> {
     let mut found = Vec::new();
     let mut streams: Vec<TokenStream> = vec![source.parse()?];

@@ -1,8 +1,8 @@
-//! Finds cycles in a graph of rooms.
+//! Finds cycles in a graph of rooms (the top-level modules of a crate).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Edges between rooms, each with an example.
+/// Maps each edge, a pair of a room and a room that it uses, to an example of such a use.
 pub(crate) type Edges<'a, T> = BTreeMap<(&'a str, &'a str), T>;
 
 /// Strongly connected components of more than one room, sorted.

@@ -133,7 +133,7 @@ fn made_up(files: &[(&str, &str)]) -> Crate {
     Crate::read(Path::new("src/lib.rs"), &|path| files.get(path).map(|&text| text.to_owned()))
 }
 
-/// `from -> to (file:line)` for each edge.
+/// Formats each edge as `from -> to (file:line)`.
 fn listed(source: &Crate) -> Vec<String> {
     let at = |u: &Use| format!("{}:{}", u.file.display(), u.line);
     source.edges().iter().map(|(&(from, to), &u)| format!("{from} -> {to} ({})", at(u))).collect()

@@ -25,7 +25,7 @@ pub(crate) struct Use {
 /// The imports of a crate.
 #[derive(Debug)]
 pub(crate) struct Crate {
-    /// The file name of the root, which is the room of the items that the root itself defines.
+    /// The file name of the crate root. Items that the root itself defines belong to a room of this name.
     root: String,
     /// The modules directly below the root.
     rooms: BTreeSet<String>,
@@ -35,10 +35,10 @@ pub(crate) struct Crate {
     exports: BTreeMap<String, Option<String>>,
     /// Names that the root defines itself.
     own: BTreeSet<String>,
-    /// The rooms with glob re-exports in the root.
+    /// The rooms that the root re-exports by a glob (`pub use room::*`).
     globs: Vec<String>,
     uses: Vec<Use>,
-    /// Imports for which it is unclear which room they use.
+    /// Imports whose room cannot be determined.
     pub(crate) unclear: Vec<Use>,
 }
 
@@ -150,7 +150,7 @@ struct Scan<'c, 'f> {
     found: &'c mut Crate,
     file: &'f Path,
     lines: &'f [&'f str],
-    /// Modules in separate files.
+    /// The paths of modules that are in separate files.
     children: Vec<Vec<String>>,
 }
 
@@ -194,7 +194,7 @@ impl Scan<'_, '_> {
                             self.module(module, &name.to_string(), body);
                         }
                         ("macro_rules", Some(_), Some(TokenTree::Ident(name))) => {
-                            // The path of an exported macro is as if the root defined it.
+                            // An exported macro has a path directly below the crate root, as if the root re-exported or defined it.
                             match module.first() {
                                 Some(room) => {
                                     self.found.exports.insert(name.to_string(), Some(room.clone()));
@@ -224,7 +224,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// A declared or inline module.
+    /// Records a module. Reads its body if it is inline; otherwise, its file is read later.
     fn module(&mut self, parent: &[String], name: &str, body: &TokenTree) {
         let path: Vec<String> = parent.iter().cloned().chain([name.to_owned()]).collect();
         if parent.is_empty() {
@@ -237,7 +237,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// The paths of an import; `before` is the path before its braces.
+    /// Reads the paths of an import; `before` is the path before its braces.
     fn import(&mut self, module: &[String], public: bool, before: &mut Vec<String>, tokens: &[TokenTree]) {
         let depth = before.len();
         let mut renamed = None;
@@ -271,7 +271,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// An import in the root, which the entire crate can use under its name.
+    /// Records an import in the root, which the entire crate can use under the imported name.
     fn export(&mut self, public: bool, renamed: Option<String>, mut path: Vec<String>, span: Span) {
         if matches!(&*path[0], "crate" | "self") {
             path.remove(0);

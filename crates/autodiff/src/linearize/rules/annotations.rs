@@ -22,7 +22,7 @@ pub(super) fn barrier(at: &mut At<'_, '_>) -> Tangents {
     (0..count).map(held).collect()
 }
 
-/// Constrains the tangent to the sharding of the value, unless shardings are free.
+/// Constrains the tangent to the sharding of the value, unless the request leaves the shardings of derivatives free.
 pub(super) fn constraint(at: &mut At<'_, '_>, sharding: ShardingId) -> Option<ValueId> {
     let tangent = at.tangent(0)?;
     if at.linear.free_shardings {

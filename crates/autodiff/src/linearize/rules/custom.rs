@@ -32,7 +32,7 @@ pub(super) fn by_rule(at: &mut At<'_, '_>) -> Result<Option<Rule>, Box<Diagnosti
     }
 }
 
-/// The indices of differentiable operands and results.
+/// The indices of the differentiable operands, and those of the differentiable results.
 fn changing(at: &At<'_, '_>) -> (Vec<usize>, Vec<usize>) {
     let data = &at.linear.module.ops[at.op];
     let of = |values: &[ValueId]| (0..values.len()).filter(|&i| at.can_change(values[i])).collect();
@@ -89,7 +89,7 @@ fn by_vjp(at: &mut At<'_, '_>, forward: &str, backward: &str) -> Result<Rule, Bo
 }
 
 /// Copies the body of a function to the current position, and makes its first returned values the results of the operation. Returns all
-/// returned values; there must be at least `least`.
+/// values that the function returns. It is an error if the function returns fewer than `least` values.
 fn splice(
     at: &mut At<'_, '_>,
     name: &str,

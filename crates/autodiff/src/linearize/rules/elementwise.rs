@@ -28,7 +28,7 @@ pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>,
         UnaryOp::Negate | UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj => {
             return Ok(Some(on_tape(at, &[tangent])));
         }
-        // These are piecewise constant functions.
+        // These operations are piecewise constant, so their derivative is zero.
         UnaryOp::Ceil
         | UnaryOp::Floor
         | UnaryOp::RoundNearestAfz
@@ -109,7 +109,7 @@ fn derivative(at: &mut At<'_, '_>, op: UnaryOp, x: ValueId, y: ValueId) -> Resul
     let error = unsupported(at);
     let mut e = at.primal();
     let e = &mut e;
-    // These closures emit `1 / sqrt(value)` and `a + b x^2`.
+    // These closures emit `1 / sqrt(value)` and, if `b` is 1 or -1, `a + b x^2`.
     let squared = |e: &mut crate::emit::Emit<'_>, a: f64, b: f64| {
         let square = e.mul(x, x);
         let constant = e.number(a, x);
@@ -298,7 +298,7 @@ pub(super) fn binary(at: &mut At<'_, '_>, op: BinaryOp) -> Result<Option<ValueId
             return Ok(sum(at, &[left, right]));
         }
         BinaryOp::Divide => return Ok(divide(at)),
-        // For complex numbers, these use an order that no comparison operation provides.
+        // StableHLO's maximum and minimum of complex numbers use an order that no comparison operation provides.
         BinaryOp::Maximum | BinaryOp::Minimum if at.is_complex(at.result()) => return Err(unsupported(at)),
         BinaryOp::Maximum | BinaryOp::Minimum => return Ok(extreme::extreme(at, op)),
         _ => {}
@@ -327,7 +327,7 @@ fn divide(at: &mut At<'_, '_>) -> Option<ValueId> {
     if let Some(tangent) = is_one.then(|| powers::of_inverse(at, b)).flatten() {
         return Some(tangent);
     }
-    // Only one division is needed for each element before the broadcast.
+    // If `b` is a broadcast, its inverse is computed before the broadcast, with fewer divisions.
     let inverse = spread_inverse(at, b);
     let scaled = db.map(|db| at.tape().mul(db, y));
     let change = match (da, scaled) {
@@ -573,7 +573,7 @@ pub(super) fn clamp(at: &mut At<'_, '_>) -> Option<ValueId> {
     sum(at, &changes)
 }
 
-/// Returns the value before sharding annotations.
+/// Returns the value to which sharding annotations were applied, or the value itself if it has none.
 fn annotated(module: &Module, mut value: ValueId) -> ValueId {
     while let Some(op) = module.def_op(value) {
         let data = &module.ops[op];

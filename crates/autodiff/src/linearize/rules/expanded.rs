@@ -1,4 +1,4 @@
-//! Operations that are expanded to differentiable ones.
+//! Rules that expand an operation to differentiable operations.
 
 use shardc_ir::{
     BatchNormSpec, BroadcastingOp, BroadcastingSpec, Build, Diagnostic, DimList, OpKind, TensorBuild,
@@ -21,7 +21,7 @@ pub(super) fn map(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     Ok(Rule::Instead(combiner.apply(&mut at.primal(), &operands)))
 }
 
-/// Expands to `(x - mean) rsqrt(variance + epsilon) scale + offset`.
+/// Expands `batch_norm_inference` to `(x - mean) rsqrt(variance + epsilon) scale + offset`.
 pub(super) fn batch_norm_inference(
     at: &mut At<'_, '_>,
     spec: BatchNormSpec,
@@ -70,7 +70,7 @@ pub(super) fn broadcasting(at: &mut At<'_, '_>, spec: &BroadcastingSpec) -> Resu
     Ok(Rule::Instead(vec![e.op1(kind, &whole, ty)]))
 }
 
-/// `value` broadcast to a shape, with result dimension `dims[d]` for each of its dimensions; dimensions of size 1 are expanded.
+/// Broadcasts `value` to `shape`: dimension `d` of `value` becomes dimension `dims[d]` of the result, and is expanded if its size is 1.
 fn repeated(e: &mut Emit<'_>, value: ValueId, dims: &DimList, shape: &[i64]) -> Option<ValueId> {
     if e.module().shape(value) == shape {
         return Some(value);
@@ -78,8 +78,8 @@ fn repeated(e: &mut Emit<'_>, value: ValueId, dims: &DimList, shape: &[i64]) -> 
     e.spread(value, dims.clone(), shape)
 }
 
-/// `rng(a, b)` is `a + (b - a) u` or `a + b z`, where the sample does not depend on `a` and `b`. A second sample would be different, so
-/// `u` or `z` is computed from the result.
+/// `rng(a, b)` is `a + (b - a) u` with a uniform sample `u`, or `a + b z` with a normal sample `z`, neither of which depends on `a` and
+/// `b`. A second sample would be different, so `u` or `z` is computed from the result.
 pub(super) fn drawn(at: &mut At<'_, '_>, is_uniform: bool) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let (a, b, y) = (at.operand(0), at.operand(1), at.result());
     let shape = at.linear.module.shape(y).to_vec();

@@ -8,8 +8,8 @@
 //! %relu6 = stablehlo.minimum %relu, %six    // 0 at a tie
 //! ```
 //!
-//! `jnp.clip` and `jnp.maximum(0, x)` have the constant first. A maximum that is one term of a smooth sum is not a relu. It is recognized
-//! if:
+//! `jnp.clip` and `jnp.maximum(0, x)` have the constant first. A maximum that is one term of a smooth sum is not a relu. Such a maximum is
+//! recognized if:
 //!
 //! * a `minimum` of the same two operands exists (`celu`, `maximum(x, 0) + minimum(x, 0)`),
 //! * or `exp(-|x|)` exists (cross-entropy with logits: `maximum(x, 0) - x z + log1p(exp(-|x|))`).

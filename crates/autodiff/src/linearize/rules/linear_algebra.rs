@@ -78,7 +78,7 @@ pub(super) fn cholesky(
     }))
 }
 
-/// Applies the same transform to the tangent.
+/// Linearizes `fft`: applies the same transform to the tangent.
 pub(super) fn fft(at: &mut At<'_, '_>) -> Option<ValueId> {
     let tangent = at.tangent(0)?;
     Some(on_tape(at, &[tangent]))
@@ -137,7 +137,7 @@ pub(super) fn part(at: &mut At<'_, '_>, lower: bool) -> ValueId {
     masked(&mut at.primal(), factor, direction)
 }
 
-/// A mask of the elements whose row and column indices compare in this way.
+/// A mask that is true for elements whose row index compares with their column index as `direction` specifies.
 fn mask(e: &mut Emit<'_>, like: ValueId, direction: CompareDirection) -> ValueId {
     let (rows, columns) = numbers(e, like);
     let shape = e.type_of(like).shape;
@@ -159,7 +159,7 @@ pub(super) fn masked_tangent(at: &mut At<'_, '_>, tangent: ValueId, direction: C
     at.tape().alike_to(OpKind::Select, &[mask, tangent, zero], tangent)
 }
 
-/// A square matrix with ones on the diagonal, from this row on, and zeros elsewhere.
+/// A square matrix with ones on the diagonal from row `first` on, and zeros elsewhere.
 pub(super) fn diagonal(e: &mut Emit<'_>, like: ValueId, first: i64) -> ValueId {
     let ty = e.type_of(like);
     let mut is_one = mask(e, like, CompareDirection::EQ);
@@ -191,7 +191,7 @@ pub(super) fn diagonal_of(at: &mut At<'_, '_>, tangent: ValueId) -> Option<Value
     at.tape().sum(kept, DimList::from_slice(&[rank - 1]))
 }
 
-/// Row and column indices in the shape of a matrix.
+/// Two tensors with the shape of a matrix: the row index and the column index of each element.
 fn numbers(e: &mut Emit<'_>, like: ValueId) -> (ValueId, ValueId) {
     let shape = e.type_of(like).shape;
     let rank = shape.len() as u32;
@@ -200,7 +200,7 @@ fn numbers(e: &mut Emit<'_>, like: ValueId) -> (ValueId, ValueId) {
     (rows, columns)
 }
 
-/// The triangle of a tangent that the operation reads.
+/// The tangent with zeros outside of the triangle that the operation reads. If `is_unit`, the diagonal is also zero.
 fn triangle(at: &mut At<'_, '_>, tangent: ValueId, lower: bool, is_unit: bool) -> Option<ValueId> {
     let a = at.operand(0);
     let (mask, zero) = {
@@ -219,7 +219,7 @@ fn triangle(at: &mut At<'_, '_>, tangent: ValueId, lower: bool, is_unit: bool) -
     Some(at.tape().alike_to(OpKind::Select, &[mask, tangent, zero], a))
 }
 
-/// 1 below the diagonal, 1/2 on it, 0 above.
+/// A matrix with the shape of `like` that is 1 below the diagonal, 1/2 on it, and 0 above it.
 fn half_triangle(e: &mut Emit<'_>, like: ValueId) -> Option<ValueId> {
     let (rows, columns) = numbers(e, like);
     let shape = e.type_of(like).shape;

@@ -12,22 +12,22 @@ use crate::linearize::numbers::{is_constant, number};
 /// The maximum deviation of `k c` from 1: bf16 constants have a precision of 8 bits.
 const ROUNDING: f64 = 0.01;
 
-/// The operands `a` and `b`, `a - b`, and `c`.
+/// The values of a `logaddexp`: the operands `a` and `b`, the difference `a - b`, and the factor `c`.
 struct Parts {
     operands: [ValueId; 2],
     apart: ValueId,
     scale: f64,
 }
 
-/// The tangent of such an addition; `None` if the current addition has a different form.
+/// The tangent of an addition that computes `logaddexp`; `None` if the current addition has a different form.
 pub(super) fn of_sum(at: &mut At<'_, '_>) -> Option<ValueId> {
     let parts = parts(at.linear.module, at.result())?;
-    // If both are infinite, `a - b` is NaN. Programs often select a different value in this case. The tangent that is not selected must be
-    // finite even then.
+    // If both operands are the same infinity, `a - b` is NaN. Programs often select a different value in this case. The tangent that is not
+    // selected must be finite even then.
     tangent(at, &parts, 0.0)
 }
 
-/// The tangent of such an addition, or of `a + b` where `a - b` is NaN; `None` if the current `select` has a different form.
+/// The tangent of a `select` between `logaddexp` and, if `a - b` is NaN, `a + b`; `None` if the current `select` has a different form.
 pub(super) fn of_select(at: &mut At<'_, '_>) -> Option<ValueId> {
     let module = &*at.linear.module;
     let made = |value: ValueId| module.def_op(value).map(|op| &module.ops[op]);

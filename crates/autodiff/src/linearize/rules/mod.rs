@@ -120,7 +120,7 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         }
         // The bits of a number have no derivative (see `bits`), and a constant uses only the shape of its operand.
         OpKind::BitcastConvert | OpKind::ConstantLike(_) => return Ok(Rule::nothing(results.len())),
-        // The results of these are integers or booleans, or they have no differentiable operands, or they end a region.
+        // These operations have only integer or boolean results, have no differentiable operands, or end a region.
         OpKind::Compare(..)
         | OpKind::Constant(_)
         | OpKind::Iota { .. }
@@ -129,7 +129,7 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         | OpKind::ReplicaId
         | OpKind::GetDimensionSize { .. }
         | OpKind::Return => return Ok(Rule::nothing(results.len())),
-        // These are decomposed before differentiation, when all shapes are known.
+        // These operations are decomposed before differentiation if all shapes are known.
         OpKind::Splice(_)
         | OpKind::Dynamic(_)
         | OpKind::SetDimensionSize { .. }
@@ -140,7 +140,7 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         | OpKind::Scan(_)
         | OpKind::AsyncStart
         | OpKind::AsyncDone => Err(unsupported(at)),
-        // These communicate with the host, operate on tuples, tokens or quantized numbers, or are unknown.
+        // These operations communicate with the host, operate on tuples, tokens or quantized numbers, or are unknown.
         OpKind::AfterAll
         | OpKind::Composite(_)
         | OpKind::BatchNorm(..)
@@ -187,7 +187,7 @@ fn written_out(at: &mut At<'_, '_>, i: usize) -> ValueId {
     at.primal().zeros_like(operand)
 }
 
-/// Emits the current operation on other operands onto the tape.
+/// Appends to the tape a copy of the current operation with the operands `operands`. Returns its result.
 fn on_tape(at: &mut At<'_, '_>, operands: &[ValueId]) -> ValueId {
     let (kind, ty) = (at.kind(), at.linear.module.values[at.result()].ty);
     at.tape().op1(kind, operands, ty)

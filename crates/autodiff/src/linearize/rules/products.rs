@@ -1,4 +1,4 @@
-//! Rules of contractions, which are linear in either operand.
+//! Rules of contractions, which are linear in each operand.
 
 use shardc_ir::{Diagnostic, RaggedDotSpec, ValueId};
 
@@ -19,8 +19,8 @@ pub(super) fn ragged_dot(
     spec: &RaggedDotSpec,
 ) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let (a, b, groups) = (at.operand(0), at.operand(1), at.operand(2));
-    // With several contracting dimensions, group sizes may differ along those before the ragged one. The gradient needs these in a
-    // different order.
+    // The group sizes may have a dimension for each contracting dimension before the ragged one. If the contracting dimensions are not
+    // sorted, the gradient would need group sizes with these dimensions in a different order, which is not supported.
     let contracts_groups = spec.lhs_ragged.iter().any(|dim| spec.lhs_contract.contains(dim));
     let in_order = spec.lhs_contract.is_sorted() && spec.rhs_contract.is_sorted();
     if contracts_groups && !in_order && at.linear.module.shape(groups).len() > 1 {

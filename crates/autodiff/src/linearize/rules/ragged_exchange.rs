@@ -5,8 +5,8 @@ use shardc_ir::ValueId;
 use super::{on_tape, written_out};
 use crate::linearize::At;
 
-/// Returns the tangent of the result: the same exchange, of the tangents of the rows and of the initial result. `None` if neither has a
-/// tangent.
+/// Returns the tangent of the result: the same exchange, applied to the tangents of the rows and of the initial result. `None` if neither
+/// has a tangent.
 pub(super) fn ragged_all_to_all(at: &mut At<'_, '_>) -> Option<ValueId> {
     if at.tangent(0).is_none() && at.tangent(1).is_none() {
         return None;

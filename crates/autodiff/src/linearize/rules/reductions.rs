@@ -22,20 +22,20 @@ pub(super) fn reduce(at: &mut At<'_, '_>, dims: &DimList) -> Result<Rule, Box<Di
         Some(kind @ (ReductionKind::Max | ReductionKind::Min))
             if n == 1 && is_identity(at.linear.module, at.operand(1), kind) =>
         {
-            // This maximum is subtracted before exponentials for numerical stability, so that its derivative cancels.
+            // This maximum is subtracted before exponentials for numerical stability, and its derivative cancels.
             if at.linear.cancels(at.result()) {
                 return Ok(Rule::nothing(1));
             }
             Ok(Rule::Tangents(smallvec![extreme(at, dims)]))
         }
         Some(ReductionKind::And | ReductionKind::Or | ReductionKind::Xor) => Ok(Rule::nothing(n)),
-        // Often only the index of the maximum has users.
+        // In an argmax (a reduction of values and their indices), often only the index has users, and it has no tangent.
         _ if !at.linear.is_result_read(at.op) => Ok(Rule::nothing(n)),
         _ => by_halves(at, dims, n),
     }
 }
 
-/// Expands a reduction with another combiner: applies the combiner to halves of the tensors repeatedly.
+/// Expands a reduction whose combiner has no rule of its own: applies the combiner to halves of the tensors repeatedly.
 fn by_halves(at: &mut At<'_, '_>, dims: &DimList, n: usize) -> Result<Rule, Box<Diagnostic>> {
     let error = unsupported(at);
     let region = at.linear.module.ops[at.op].regions[0];
@@ -45,7 +45,8 @@ fn by_halves(at: &mut At<'_, '_>, dims: &DimList, n: usize) -> Result<Rule, Box<
     values.map(Rule::Instead).ok_or(error)
 }
 
-/// The tangent of a sum is the sum of tangents.
+/// The tangent of result `i` of a `reduce` that computes `n` sums: the sum of the elements of the tangent of input `i`, plus the tangent of
+/// its initial value.
 fn sum(at: &mut At<'_, '_>, i: usize, n: usize, dims: &DimList) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let inner = match at.tangent(i) {
         Some(tangent) => Some(at.tape().sum(tangent, dims.clone()).ok_or_else(|| unsupported(at))?),

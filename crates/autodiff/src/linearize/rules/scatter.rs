@@ -100,7 +100,8 @@ pub(super) fn scatter(at: &mut At<'_, '_>, spec: &ScatterSpec) -> Result<Rule, B
     Ok(Rule::Tangents(tangents))
 }
 
-/// How a combiner of `n` elements and their updates combines element `i`, if it depends only on its own update.
+/// How a combiner of `n` elements and `n` updates combines element `i` with update `i`; `None` if the result depends on others, or is not
+/// of a known form.
 fn combines(module: &Module, region: RegionId, i: usize, n: usize) -> Option<Combines> {
     let data = &module.regions[region];
     let returned = *module.ops[module.terminator(region)?].operands.get(i)?;

@@ -11,7 +11,7 @@ pub(super) fn alike(at: &mut At<'_, '_>) -> Option<ValueId> {
     Some(on_tape(at, &[tangent]))
 }
 
-/// Linearizes jointly linear operations. The tangent of an operand without one is zero.
+/// Linearizes jointly linear operations. An operand without a tangent contributes zeros.
 pub(super) fn concatenate(at: &mut At<'_, '_>) -> Option<ValueId> {
     let tangents: Vec<ValueId> = (0..at.num_operands()).map(|i| written_out(at, i)).collect();
     Some(on_tape(at, &tangents))

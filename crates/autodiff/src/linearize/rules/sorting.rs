@@ -44,7 +44,7 @@ pub(super) fn top_k(at: &mut At<'_, '_>) -> Result<Tangents, Box<Diagnostic>> {
     Ok([picked(at, 0, places, dim)?, None].into_iter().collect())
 }
 
-/// The tangent of operand `i`, gathered along `dim` at `places`.
+/// The tangent of operand `i`, gathered along `dim` at the indices `places`.
 fn picked(
     at: &mut At<'_, '_>,
     i: usize,

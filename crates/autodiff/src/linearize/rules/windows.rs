@@ -10,7 +10,7 @@ use crate::linearize::expand::{self, Combiner, cumulate, reversed};
 use crate::linearize::window::{cumulative, full, pairs};
 use crate::linearize::{At, Rule};
 
-/// Linearizes sums, maxima and minima of windows, cumulative reductions, and reductions with other combiners.
+/// Linearizes `reduce_window`: sums, maxima and minima of windows, cumulative reductions, and reductions with other combiners.
 pub(super) fn reduce_window(at: &mut At<'_, '_>, spec: &WindowSpec) -> Result<Rule, Box<Diagnostic>> {
     let region = at.linear.module.ops[at.op].regions[0];
     if at.num_operands() != 2 || at.tangent(1).is_some() {
@@ -62,7 +62,7 @@ pub(super) fn reduce_window(at: &mut At<'_, '_>, spec: &WindowSpec) -> Result<Ru
     }
 }
 
-/// Expands a window reduction with another combiner: combines all windows at once, one window position after the other.
+/// Expands a window reduction whose combiner has no rule of its own: combines all windows at once, one window position after the other.
 fn one_by_one(at: &mut At<'_, '_>, spec: &WindowSpec) -> Result<Rule, Box<Diagnostic>> {
     let error = unsupported(at);
     let region = at.linear.module.ops[at.op].regions[0];

@@ -27,7 +27,7 @@ pub(super) fn convolution(
     }
 }
 
-/// Sizes along the spatial dimensions.
+/// Window attributes and extents of a convolution, with one element for each spatial dimension.
 struct Window {
     strides: SizeList,
     low: SizeList,
@@ -178,7 +178,7 @@ fn move_groups(e: &mut Emit<'_>, value: ValueId, from: u32, to: u32, groups: i64
     split[from] /= groups;
     split.insert(from, groups);
     let parted = e.tensor(OpKind::Reshape, &[value], &split, ty.dtype);
-    // The group dimension moves to directly before the other dimension.
+    // `at` maps dimensions of `value` to those of `parted`. The group dimension moves to directly before dimension `to`.
     let at = |d: usize| if d < from { d } else { d + 1 };
     let mut order: Vec<u32> = Vec::new();
     for d in 0..ty.shape.len() {

@@ -29,7 +29,7 @@ pub(super) fn dot(
     let before = if i == 0 { this_free.len() } else { 0 } as u32;
     let result_other: DimList = (0..other_free.len() as u32).map(|d| batch + before + d).collect();
     let mut precision = spec.precision.clone();
-    // The precision of each operand moves with the operand.
+    // Each operand keeps its precision: the left operand becomes the right operand of the new dot.
     if i == 1 {
         precision.reverse();
     }

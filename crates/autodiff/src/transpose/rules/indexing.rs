@@ -39,7 +39,7 @@ pub(super) fn dynamic_update_slice(
     Some(e.alike_to(OpKind::DynamicSlice { sizes }, &others, operands[1]))
 }
 
-/// Adds the cotangent at the positions that the gather reads.
+/// Transposes a gather: adds the result's cotangent to zeros, at the positions that the gather reads.
 pub(super) fn gather(
     t: &mut Transposed<'_, '_>,
     op: OpId,

@@ -71,7 +71,7 @@ fn of_operand(
             Some(constrained)
         }
         kind if kind.is_ragged_all_to_all() => ragged_exchange::ragged_all_to_all(t, op, i, ct),
-        // Calls on a tape are sharding annotations.
+        // Custom calls on a tape are sharding annotations.
         OpKind::CustomCall(_) => Some(t.emit(op).alike(kind, &[ct])),
         OpKind::Reverse { .. } => Some(t.emit(op).alike(kind, &[ct])),
         // The cotangent needs no barrier: it has no users before the value is available.

@@ -10,9 +10,9 @@ struct Side {
     value: ValueId,
     batch: DimList,
     contract: DimList,
-    /// The dimensions that the result has, in order: neither batching, contracting nor group dimensions.
+    /// The dimensions that the result also has, in order: all except batching, contracting and group dimensions.
     kept: DimList,
-    /// The positions of these dimensions in the result.
+    /// The positions of the dimensions `kept` in the result.
     in_result: DimList,
 }
 
@@ -29,9 +29,9 @@ impl Side {
 /// The cotangent of one operand: a `ragged_dot` of the result's cotangent and the other operand, contracted over the dimensions that only
 /// the other operand has.
 ///
-/// If a row dimension is ragged, it is a ragged row dimension of the dot for the left operand, and a ragged contracting dimension of the
-/// dot for the right operand. If the contracting dimension is ragged, both dots have ragged rows. A ragged batching dimension remains a
-/// batching dimension.
+/// If a row dimension is ragged, it is a ragged row dimension of the dot that computes the left operand's cotangent, and a ragged
+/// contracting dimension of the dot that computes the right operand's cotangent. If the contracting dimension is ragged, both dots have
+/// ragged rows. A ragged batching dimension remains a batching dimension.
 pub(super) fn ragged_dot(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -62,7 +62,8 @@ pub(super) fn ragged_dot(
     let right = side(rhs, &spec.rhs_batch, &spec.rhs_contract, first + batch + left.kept.len() as u32);
     let (this, other) = if i == 0 { (&left, &right) } else { (&right, &left) };
     let in_ct: DimList = (first..first + batch).collect();
-    // The cotangent is the left operand of the new dot if its rows or its batch are ragged.
+    // The result's cotangent is the left operand of the new dot if the cotangent of the left operand is computed and a row or batch
+    // dimension is ragged.
     let asked_first = i == 0 && !contracts_groups;
     let of_asked = (ct, in_ct, other.in_result.clone());
     let of_other = (other.value, other.batch.clone(), other.kept.clone());
@@ -82,7 +83,7 @@ pub(super) fn ragged_dot(
         () => DimList::new(),
     };
     let mut precision = spec.precision.clone();
-    // The precision of each operand moves with the operand.
+    // Each operand keeps its precision: the right operand becomes the left operand of the new dot.
     if i == 0 && !asked_first {
         precision.reverse();
     }

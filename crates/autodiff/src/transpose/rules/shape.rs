@@ -10,7 +10,7 @@ fn operand_type(t: &Transposed<'_, '_>, op: OpId, i: usize) -> (Vec<i64>, shardc
     (t.linear.module.shape(operand).to_vec(), t.linear.module.values[operand].ty)
 }
 
-/// Sums along the broadcast dimensions.
+/// Sums the cotangent along the dimensions that the broadcast added or expanded.
 pub(super) fn broadcast(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -23,7 +23,7 @@ pub(super) fn broadcast(
     let stays = |d: usize| dims.iter().position(|&r| r as usize == d).is_some_and(|i| shape[i] == result[d]);
     let gone: DimList = (0..result.len()).filter(|&d| !stays(d)).map(|d| d as u32).collect();
     let summed = if gone.is_empty() { ct } else { e.sum(ct, gone)? };
-    // The remaining dimensions are in the order of the result's dimensions.
+    // After the sum, the remaining dimensions are in the order of the result's dimensions.
     let left: Vec<u32> = dims.iter().copied().filter(|&d| stays(d as usize)).collect();
     let mut sorted = left.clone();
     sorted.sort_unstable();
@@ -33,7 +33,7 @@ pub(super) fn broadcast(
     Some(if e.module().shape(ordered) == shape { ordered } else { e.op1(OpKind::Reshape, &[ordered], ty) })
 }
 
-/// `value` with permuted dimensions.
+/// Transposes `value` by `permutation`.
 fn transposed(e: &mut Emit<'_>, value: ValueId, permutation: &DimList) -> ValueId {
     if permutation.iter().enumerate().all(|(i, &p)| i == p as usize) {
         return value;
@@ -43,13 +43,13 @@ fn transposed(e: &mut Emit<'_>, value: ValueId, permutation: &DimList) -> ValueI
     e.tensor(OpKind::Transpose { permutation: permutation.clone() }, &[value], &shape, ty.dtype)
 }
 
-/// Reshapes to the operand's shape.
+/// Reshapes the cotangent to the operand's shape.
 pub(super) fn reshape(t: &mut Transposed<'_, '_>, op: OpId, ct: ValueId) -> Option<ValueId> {
     let (_, ty) = operand_type(t, op, 0);
     Some(t.emit(op).op1(OpKind::Reshape, &[ct], ty))
 }
 
-/// Transposes by the inverse permutation.
+/// Transposes the cotangent by the inverse permutation.
 pub(super) fn permute(
     t: &mut Transposed<'_, '_>,
     op: OpId,

@@ -10,8 +10,8 @@ use crate::emit::{Arithmetic, Emit};
 use crate::linearize::window::{full, pairs};
 use crate::transpose::Transposed;
 
-/// For a window sum, the cotangent of an element is the sum over all windows that contain it. For a maximum, `select_and_scatter`
-/// determines the element.
+/// For a window sum, the cotangent of an element is the sum of the cotangents of all windows that contain it. For a window maximum,
+/// `select_and_scatter` adds the cotangent of each window to the element that is the maximum.
 pub(super) fn reduce_window(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -70,7 +70,8 @@ fn sum_of_windows(e: &mut Emit<'_>, spec: &WindowSpec, x: ValueId, ct: ValueId) 
     let (input, output) = (e.type_of(x), e.type_of(ct));
     let spec = full(spec);
     let reach = |n: i64, gap: i64| if n == 0 { 0 } else { (n - 1) * gap + 1 };
-    // No separate `pad`: XLA's CPU compiler folds it into dilated windows, and mistakes these for a copy.
+    // The padding belongs to the window operation: XLA's CPU compiler would fold a separate `pad` into dilated windows, and mistake these
+    // for a copy.
     let padding = (0..input.shape.len()).map(|d| {
         let window = reach(spec.dimensions[d], spec.window_dilations[d]);
         let low = window - spec.padding[d].0 - 1;

@@ -26,13 +26,13 @@ use super::{
 };
 use xtask::{process, setup, workspace::Workspace};
 
-/// Upper bound of the ratio to JAX.
+/// Upper bound of the ratio of a quantity of shardc's gradient to that of JAX's.
 const BOUND: f64 = 1.05;
 
 /// Number of operations of the model whose differentiation is timed.
 const OPERATIONS: usize = 30_000;
 
-/// Upper bound of the time to differentiate this model, in seconds.
+/// Upper bound of the time to differentiate the model of [`OPERATIONS`] operations, in seconds.
 const SECONDS: f64 = 0.2;
 
 /// The compared quantities, in the order of the table's columns.
@@ -44,7 +44,7 @@ struct Row {
     outcome: Result<Costs, String>,
 }
 
-/// The quantities of both gradients; NaN if the compiler does not report one.
+/// The quantities of shardc's and of JAX's gradient; NaN if the compiler does not report one.
 struct Costs {
     ours: Vec<f64>,
     jax: Vec<f64>,
@@ -232,7 +232,7 @@ fn cells(costs: &Costs) -> Vec<String> {
     costs.ratios().into_iter().map(cell).collect()
 }
 
-/// One line for the terminal.
+/// The comparison of a function as one line for the terminal.
 fn line(Row { name, outcome }: &Row, quantities: &[&str]) -> String {
     match outcome {
         Ok(costs) => {

@@ -1,8 +1,8 @@
-//! A training step for one device, unchanged and with its gradient replaced by shardc's.
+//! Builds two versions of a training step for one device: the unchanged step, and the step with its gradient replaced by shardc's.
 //!
 //! The forward pass, which computes the loss, is extracted from the step. `shardc grad` differentiates it with respect to the state that it
-//! reads. shardc's loss and gradients replace those of the step, which are found by following the computation of the state's next value
-//! back to them. Dead operations are then removed. The optimizer is unchanged.
+//! reads. The gradients of the step are found by following the computation of the state's next value backward. shardc's loss and gradients
+//! replace those of the step. Dead operations are then removed. The optimizer is unchanged.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,7 +28,8 @@ use xtask::process;
 /// The name of shardc's gradient function in a step.
 const GRADIENT: &str = "gradient";
 
-/// Writes the unchanged step to `original`, and the step with shardc's gradient to `ours`. Returns the reason if this is not possible.
+/// Writes the unchanged step to `original`, and the step with shardc's gradient to `ours`. Returns the reason if the gradient cannot be
+/// replaced.
 pub(super) fn write(
     step: &Path,
     shardc: &Path,
@@ -139,8 +140,8 @@ impl<'m> Step<'m> {
         self.returned.iter().position(is_number)
     }
 
-    /// For each argument that is state, the result to which it is donated, which is its next value. A step without donations returns its
-    /// state in the order of its arguments.
+    /// Maps the index of each argument that is state to the index of the result to which it is donated, which is its next value. A step
+    /// without donations returns its state in the order of its arguments.
     fn next(&self, loss: usize) -> BTreeMap<usize, usize> {
         let func = &self.module.funcs[self.entry];
         let donated = func.arg_attrs.iter().map(AttrDict::donated_to).enumerate();
@@ -158,7 +159,7 @@ impl<'m> Step<'m> {
         out
     }
 
-    /// The program with only this result and the operations that this result depends on.
+    /// The program with only the result of index `result`, and the operations on which it depends.
     fn only(&self, result: usize) -> Module {
         let mut out = self.module.clone();
         if let Some(end) = out.terminator(self.body) {
@@ -223,7 +224,8 @@ impl<'m> Step<'m> {
         None
     }
 
-    /// The gradient after it was multiplied by scalars, if that is its only use.
+    /// Follows a gradient through element-wise operations with scalars, such as a multiplication, as long as each value has only one user.
+    /// Returns the last value.
     ///
     /// The factor may belong to an optimizer without state. Then the value that shardc's gradient replaces differs from the gradient by
     /// this factor, but the cost is the same.
@@ -253,7 +255,7 @@ impl<'m> Step<'m> {
         value
     }
 
-    /// The step with these values replaced by the results of `gradient`.
+    /// The step in which the results of `gradient` replace `values`.
     fn with(&self, mut gradient: Module, values: &[ValueId]) -> Result<Module> {
         let mut out = self.module.clone();
         let entry = gradient.entry().context("the gradient has no entry function")?;
@@ -324,7 +326,7 @@ mod tests {
         assert_eq!(wrt, [(0, 0)]);
         let ValueDef::Result(sum, _) = module.values[step.gradient(0, 0).unwrap()].def() else { panic!() };
         assert_eq!(module.ops[sum].kind.def().name, "stablehlo.add");
-        // The gradient is the sum of both terms. It is squared and clipped, and is not the value that is added to the moment.
+        // The gradient is `%g`, the sum of the terms of both uses of `%w`, not the clipped gradient, which is added to the moment.
         let place = module.regions[step.body].ops.iter().position(|&op| op == sum);
         assert_eq!(place, Some(9));
     }

@@ -1,8 +1,8 @@
 //! Costs of gradients on a TPU, compared with JAX's gradients, according to the TPU compiler's analysis for one device. Operations in a
 //! loop body count once.
 //!
-//! Models are compared as functions, and training steps of realistic size with their gradients replaced by shardc's. No TPU is needed. The
-//! compiler's output is cached in the target folder, keyed by the program's text.
+//! Models are compared as functions. Training steps of realistic size are compared with copies in which shardc's gradients replace the
+//! original gradients. No TPU is needed. The compiler's output is cached in the target folder, keyed by the program's text.
 
 use std::{
     collections::hash_map::DefaultHasher,

@@ -78,7 +78,7 @@ fn file_of(workspace: &Workspace, program: &Value) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Runs the TPU compiler on a program for a slice, and returns the memory that it reports.
+/// Runs the TPU compiler on a program for a TPU slice, and returns the memory that it reports.
 fn asked(compile: &mut Command, slice: &str) -> Result<Value> {
     compile.args(["--target", &format!("tpu:{slice}"), "--quiet", "--json", "-"]);
     let report: Value =

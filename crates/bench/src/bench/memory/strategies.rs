@@ -17,7 +17,7 @@ use xtask::{
     workspace::{Workspace, cargo},
 };
 
-/// The program that writes training steps of the graph builder to files.
+/// The name of the program that writes training steps of the graph builder to files.
 const STEPS: &str = "steps";
 
 /// A table of the ratios of estimated to reported memory, for arguments and in total, followed by the reasons for outliers.

@@ -49,7 +49,7 @@ pub(super) fn closed_form(name: &str, strategy: &str, manifest: &Value) -> Optio
     let mut tokens = 0.0;
     for (i, input) in manifest["inputs"].as_array()?.iter().enumerate() {
         let Some(local) = parameter(input, i, manifest, is_training) else {
-            // Token indices are integers. A floating-point input here is optimizer state.
+            // An input that is not a parameter is a batch of token indices (integers), or optimizer state (floating-point numbers).
             if bytes_of(input["dtype"].as_str()?).is_none() {
                 tokens = f64::max(tokens, product(&input["global_shape"]));
             }
@@ -74,8 +74,8 @@ pub(super) fn closed_form(name: &str, strategy: &str, manifest: &Value) -> Optio
     Some(sent)
 }
 
-/// The bytes on a device of input `i`, if it is a parameter. In a training step, parameters are inputs that are updated and are not
-/// optimizer state; otherwise, all floating-point inputs except the last, which is the batch.
+/// The bytes on a device of input `i`, if it is a parameter. In a training step, the parameters are the inputs that are updated and are not
+/// optimizer state. In a forward pass, they are all floating-point inputs except the last, which is the batch.
 fn parameter(input: &Value, i: usize, manifest: &Value, is_training: bool) -> Option<f64> {
     let element = bytes_of(input["dtype"].as_str()?)?;
     let inputs = manifest["inputs"].as_array()?.len();

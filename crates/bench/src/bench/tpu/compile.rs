@@ -29,7 +29,7 @@ pub(super) struct Verdict {
     pub(super) collectives: BTreeMap<String, u64>,
 }
 
-/// Counts the bytes sent by a compiled program.
+/// A script that counts the bytes that a compiled program sends.
 const SENT_ONCE: &str = include_str!("../../../python/sent_once.py");
 
 /// The TPU compiler, which runs in a tool that prints its results as JSON.
@@ -84,7 +84,8 @@ impl Compiler {
         read(&json)
     }
 
-    /// Adds the bytes sent if an overlapped all-gather counts once, and deletes the compiled program.
+    /// Adds to the compiler's results `verdict` the number of bytes sent if each overlapped all-gather counts once. Deletes the compiled
+    /// program `hlo`.
     fn with_sent_once(&self, verdict: &str, hlo: &Path, devices: u64) -> Result<String> {
         let mut said: Value =
             serde_json::from_str(verdict).context("parsing the output of the TPU compiler")?;

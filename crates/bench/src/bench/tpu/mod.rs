@@ -1,8 +1,8 @@
 //! Compares the TPU compiler's results for shardc's partition of a program with those for XLA's own partition.
 //!
-//! Both are compiled for the same TPU slice, which need not exist. XLA partitions the annotated file itself; `shardc partition` partitions
-//! the other program first. Large programs compile for minutes, so the compiler's results are cached in the target folder, keyed by the
-//! program's text.
+//! Both are compiled for the same TPU slice, which need not exist. XLA partitions the annotated file itself; the other program is the
+//! output of `shardc partition` for this file. Large programs compile for minutes, so the compiler's results are cached in the target
+//! folder, keyed by the program's text.
 
 mod closed_form;
 mod compile;
@@ -101,7 +101,7 @@ fn compare(subject: &Subject, shardc: &Path, compiler: &Compiler, dir: &Path) ->
     Ok(Some(Row { name: name.clone(), topology, xla, ours, closed_form }))
 }
 
-/// The name of a TPU slice with this number of devices.
+/// The name of a TPU slice with `devices` devices; `None` if there is no such slice.
 fn topology(devices: u64) -> Option<&'static str> {
     match devices {
         4 => Some("v5e:2x2"),

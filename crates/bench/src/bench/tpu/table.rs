@@ -14,7 +14,7 @@ struct Quantity {
     name: &'static str,
     of: fn(&Verdict) -> f64,
     grain: f64,
-    /// Upper bound of the ratio to XLA.
+    /// Upper bound of the ratio of shardc's quantity to XLA's.
     bound: f64,
 }
 
@@ -36,7 +36,7 @@ impl Quantity {
     }
 }
 
-/// One line for the terminal.
+/// The comparison of a program as one line for the terminal.
 pub(super) fn line(row: &Row) -> String {
     let mut out = format!("{} ({}):", row.name, row.topology);
     match (&row.ours, &row.xla) {
@@ -118,7 +118,7 @@ pub(super) fn page(rows: &[Row]) -> String {
     out + &under("XLA's", &compared, &missing)
 }
 
-/// `1.31 GB`, `143 MB`, `384 B`.
+/// Formats a number of bytes as in `1.31 GB`, `143 MB` and `384 B`.
 fn bytes(n: f64) -> String {
     match n {
         n if n < 1e3 => format!("{n:.0} B"),

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use super::super::exceptions::Exceptions;
 
-/// A program and the results of its checks: name, `passed`, `skipped` or `failed`, and a message.
+/// A program and the results of its checks. Each result has the check's name, the outcome (`passed`, `skipped` or `failed`), and a message.
 pub(super) struct Row {
     pub(super) kind: String,
     pub(super) name: String,
@@ -155,7 +155,8 @@ impl<'r> Report<'r> {
         fs::write(file, said).with_context(|| format!("writing {}", file.display()))?;
         println!("The messages of failed checks are in {}", file.display());
         let used: BTreeSet<usize> = self.failures.iter().filter_map(|(_, _, line)| *line).collect();
-        // Stale exceptions can be detected only without filters, when all programs are checked.
+        // An exception is stale if no program that it covers needs it. With filters, some of these programs may not have been checked, so
+        // stale exceptions are not reported.
         let stale: Vec<usize> = self.covered.difference(&used).copied().filter(|_| is_whole).collect();
         for &line in &stale {
             println!("   {}: listed as an exception, but every check passes", self.exceptions.line(line).0);
@@ -169,7 +170,7 @@ impl<'r> Report<'r> {
 }
 
 impl Row {
-    /// Whether the program passes these checks; `None` if none of them applies.
+    /// Whether the program passes all of `checks` that were not skipped; `None` if all were skipped.
     fn outcome(&self, checks: &[&str]) -> Option<bool> {
         let mut outcome = None;
         for (name, word, _) in &self.checks {

@@ -1,4 +1,4 @@
-//! The second comparison: `check_partition.py`, which does not use shardc's runtime.
+//! The second comparison of partitioned programs: `check_partition.py`, which does not use shardc's runtime.
 
 use std::{
     fs,
@@ -25,7 +25,7 @@ const TOOL: &str = "tools/check_partition.py";
 /// A script that runs the tool many times in one process.
 pub(in crate::conformance) const SCRIPT: &str = include_str!("../../../python/check_many.py");
 
-/// Enough devices for any program of the corpus.
+/// The XLA flag that creates enough virtual devices for any program of the corpus.
 const DEVICES: &str = "--xla_force_host_platform_device_count=16";
 
 /// A Python and its scripts.
@@ -36,7 +36,7 @@ pub(super) struct Oracle {
 }
 
 impl Oracle {
-    /// The tools of the second comparison, or `None` if it is disabled.
+    /// Finds the tools of the second comparison. Returns `None` if the comparison is disabled.
     pub(super) fn find(root: &Path, dir: &Path, args: &ConformanceArgs) -> Result<Option<Oracle>> {
         if matches!(args.check_with, CheckWith::Nothing) {
             return Ok(None);

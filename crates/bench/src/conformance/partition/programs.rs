@@ -1,4 +1,4 @@
-//! The executable programs, and their meshes.
+//! The executable programs of the corpora, and the meshes for which they are partitioned.
 
 use std::{
     fs,
@@ -93,9 +93,9 @@ pub(super) fn interpreted(root: &Path) -> Result<Vec<Program>> {
     Ok(found.into_iter().map(program).collect())
 }
 
-/// Returns the file's own mesh, and further meshes to test. `mesh` is the file's mesh in the manifest: `{"data": 2, "model": 4}`, or `{"shape": [2,
-/// 4], "axes": ["data", "model"]}`, where axes may be unnamed. Tile assignments have no axis names and fit any mesh with the same number of
-/// devices, so such a mesh is skipped.
+/// Returns the file's own mesh, and further meshes to test. `mesh` is the file's mesh in the manifest: `{"data": 2, "model": 4}`, or
+/// `{"shape": [2, 4], "axes": ["data", "model"]}`, where axes may be unnamed. Tile assignments have no axis names (`has_names` is false)
+/// and fit any mesh with the same number of devices, so further meshes with that number are skipped.
 fn meshes(mesh: &Value, has_names: bool) -> Vec<Mesh> {
     let numbers = |list: &Value| list.as_array().into_iter().flatten().filter_map(Value::as_i64).collect();
     let (names, sizes): (Vec<String>, Vec<i64>) = if mesh["shape"].is_array() {

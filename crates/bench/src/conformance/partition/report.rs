@@ -40,7 +40,7 @@ impl Outcome {
         })
     }
 
-    /// The index of the outcome in [`WORDS`], and the message.
+    /// The index of the outcome in [`WORDS`], and its message, which may be empty.
     fn parts(&self) -> (usize, &str) {
         match self {
             Outcome::Equal => (0, ""),
@@ -69,7 +69,7 @@ pub(super) struct Case<'c> {
 pub(super) struct Report<'e> {
     exceptions: &'e Exceptions,
     is_verbose: bool,
-    /// The number of comparisons with each outcome, by folder and by mesh (own or other), for both comparisons.
+    /// The number of cases with each outcome, in the order of [`WORDS`], keyed by folder and by mesh (own or other).
     counts: BTreeMap<(String, &'static str), [usize; 6]>,
     wrong: Vec<String>,
     listed: usize,
@@ -151,7 +151,8 @@ impl<'e> Report<'e> {
         for line in &self.wrong {
             println!("   {line}");
         }
-        // Stale exceptions can be detected only without filters, when all programs are checked.
+        // An exception is stale if no program that it covers needs it. With filters, some of these programs may not have been checked, so
+        // stale exceptions are not reported.
         let stale: Vec<usize> = self.covered.difference(&self.used).copied().filter(|_| is_whole).collect();
         for &line in &stale {
             println!("   {}: listed as an exception, but everything is equal", self.exceptions.line(line).0);
@@ -163,7 +164,7 @@ impl<'e> Report<'e> {
     }
 }
 
-/// The line that names the error.
+/// The line of a message that names the error.
 fn first_line(said: &str) -> &str {
     let is_telling = |line: &&str| line.contains("error") || line.contains("Error");
     said.lines().find(is_telling).or_else(|| said.lines().next()).unwrap_or_default()

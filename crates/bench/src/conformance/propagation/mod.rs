@@ -7,8 +7,8 @@
 //! * With all of shardc's rules, which also propagate through CHLO. Shardy's passes alone do not, but XLA expands CHLO before it runs
 //!   Shardy. A result that differs from Shardy's passes is correct if XLA, which runs Shardy on the same file, shards it as shardc does.
 //!
-//! Shardings of intermediate values may differ; differences are counted by class. If there are any, the program is partitioned with
-//! shardc's shardings and with Shardy's, and the former must not send more bytes. Expected differences are listed in
+//! Shardings of intermediate values may differ; differences are counted by kind. If there are any, the program is partitioned with shardc's
+//! shardings and with Shardy's, and the former must not send more bytes. Expected differences are listed in
 //! `tests/conformance/propagation.txt`.
 
 mod numbers;
@@ -42,27 +42,27 @@ use self::{
 use super::{ConformanceArgs, exceptions::Exceptions, tools::in_parallel};
 use xtask::{process, python, workspace::Workspace};
 
-/// The differences of a program: the differing value, and the description of the difference.
+/// The differences of a program: for each, the name of the differing value and a description.
 type Differences = Vec<(String, String)>;
 
 /// The outcome of a program.
 struct Outcome {
-    /// Differences of arguments, results and constraints with only Shardy's rules.
+    /// Differences of arguments, results and constraints if shardc uses only the sharding rules that Shardy has.
     wrong_by_its_rules: Differences,
     /// Whether the shardings were also compared with Shardy's propagation of the program with inlined calls.
     without_calls: bool,
-    /// Differences of arguments, results and constraints with all rules, and [`BYTES`] if shardc sends more bytes.
+    /// Differences of arguments, results and constraints if shardc uses all of its sharding rules, and [`BYTES`] if it sends more bytes.
     wrong: Differences,
     /// Number of results that differ from Shardy's passes alone but agree with XLA.
     as_xla: usize,
-    /// Number of intermediate values. `classes` has the differing values by class.
+    /// Number of intermediate values. `classes` maps each kind of difference to the values that differ in this way.
     values: usize,
     classes: BTreeMap<String, Vec<String>>,
     /// Bytes sent with shardc's shardings and with Shardy's, if intermediate values differ.
     costs: Option<Result<(u64, u64), String>>,
 }
 
-/// The name of a differing result, before its index.
+/// The prefix of the name of a differing result; its index follows.
 const RESULT: &str = "result";
 
 /// The name of the difference if shardc sends more bytes.
@@ -89,7 +89,8 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         tally.add(relative(path), outcome?, &exceptions);
     }
     tally.print(args.verbose);
-    // Stale exceptions can be detected only without filters, when all programs are checked.
+    // An exception is stale if no program that it covers needs it. With filters, some of these programs may not have been checked, so stale
+    // exceptions are not reported.
     let stale: Vec<usize> =
         tally.covered.difference(&tally.used).copied().filter(|_| args.filters.is_empty()).collect();
     for &line in &stale {
@@ -105,7 +106,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
 #[derive(Default)]
 struct Tally {
     compared: usize,
-    /// Number of programs whose shardings are equal with only Shardy's rules.
+    /// Number of programs whose shardings are equal if shardc uses only the sharding rules that Shardy has.
     equal_by_its_rules: usize,
     /// Programs that Shardy also propagated with inlined calls.
     without_calls: Vec<String>,
@@ -119,11 +120,11 @@ struct Tally {
     /// Number of expected differences. `unexpected` has the others.
     listed: usize,
     unexpected: Vec<String>,
-    /// Exceptions whose programs were compared. `used` has those that permitted a difference.
+    /// The indices of the exceptions whose programs were compared. `used` has those that permitted a difference.
     covered: BTreeSet<usize>,
     used: BTreeSet<usize>,
     values: usize,
-    /// For each class of differences, the number of values, and an example from each program.
+    /// Maps each kind of difference to the number of differing values, and an example from each program.
     classes: BTreeMap<String, (usize, Vec<String>)>,
     costs: Vec<(String, (u64, u64))>,
 }
@@ -316,7 +317,8 @@ fn boundary(ours: &Found, theirs: &Found) -> Differences {
     out
 }
 
-/// The number of intermediate values, and those that differ, by class: the operation, and the compiler that shards the value by more axes.
+/// The number of intermediate values, and those that differ, grouped by the operation and by the compiler that shards the value by more
+/// axes.
 fn between(module: &Module, ours: &Found, theirs: &Found) -> (usize, BTreeMap<String, Vec<String>>) {
     let mut classes: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut values = 0;

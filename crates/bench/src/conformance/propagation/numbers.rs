@@ -15,9 +15,9 @@ pub(super) struct Found {
     pub(super) results: Vec<String>,
     /// Shardings of constraints, keyed by the constrained value; sorted if there are several.
     pub(super) constraints: BTreeMap<String, Vec<String>>,
-    /// The operations with each number, in program order.
+    /// Maps each number to the operations that have it, in program order.
     pub(super) ops: BTreeMap<i64, Vec<OpId>>,
-    /// The shardings of the results of these operations.
+    /// Maps each number to the shardings of the results of the operations that have it.
     pub(super) values: BTreeMap<i64, Vec<String>>,
 }
 
@@ -109,7 +109,7 @@ fn text(module: &Module, sharding: Option<ShardingId>) -> String {
     }
 }
 
-/// The name of a value without its constraints: result `i` of operation number `n`, or an argument.
+/// The name of a value: `result i of operation n`, or `argument i`. The result of a sharding constraint has the name of its operand.
 fn root(module: &Module, value: ValueId) -> String {
     let mut value = value;
     loop {

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-/// Runs Shardy by the tool in the shared data.
+/// Runs Shardy with the tool in the shared data.
 pub(super) struct Peer {
     pub(super) python: PathBuf,
     pub(super) tool: PathBuf,

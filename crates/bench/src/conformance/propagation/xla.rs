@@ -11,7 +11,7 @@ use shardc_passes::gspmd::export_gspmd;
 use super::peer::Peer;
 use xtask::process;
 
-/// Compiles a program and prints the shardings of its results.
+/// A script that compiles a program and prints the shardings of its results.
 const SCRIPT: &str = include_str!("../../../python/xla_results.py");
 
 /// Indices of the results of the program at `path` that XLA and the propagated module `ours` shard in the same way.

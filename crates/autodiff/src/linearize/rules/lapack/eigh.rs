@@ -46,7 +46,7 @@ pub(super) fn rule(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     Ok(Rule::Tangents(smallvec![Some(dv), Some(dw), None]))
 }
 
-/// `1 / (w_j - w_i)` off the diagonal, 0 on it.
+/// The matrix whose element in row `i` and column `j` is `1 / (w_j - w_i)`; its diagonal is 0.
 fn inverse_differences(e: &mut Emit<'_>, w: ValueId) -> Option<ValueId> {
     let (by_column, by_row) = spread_both(e, w)?;
     let difference = e.sub(by_column, by_row);
@@ -57,7 +57,7 @@ fn inverse_differences(e: &mut Emit<'_>, w: ValueId) -> Option<ValueId> {
     Some(e.sub(inverse, eye))
 }
 
-/// Broadcasts a vector to a matrix with equal rows, and to a matrix with equal columns.
+/// Broadcasts a vector to two matrices: the first has the vector as each row, the second as each column.
 pub(super) fn spread_both(e: &mut Emit<'_>, vector: ValueId) -> Option<(ValueId, ValueId)> {
     let mut shape = e.type_of(vector).shape.to_vec();
     let last = shape.len() - 1;

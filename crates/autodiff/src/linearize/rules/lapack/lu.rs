@@ -51,7 +51,7 @@ fn sizes(e: &mut Emit<'_>, matrix: ValueId) -> (usize, i64, i64) {
     (rank, shape[rank - 2], shape[rank - 1])
 }
 
-/// The square lower factor, with ones on the diagonal.
+/// The lower factor of an LU decomposition as a square matrix, with ones on the diagonal. `factors` contains both factors.
 fn lower(e: &mut Emit<'_>, factors: ValueId) -> ValueId {
     let (rank, rows, columns) = sizes(e, factors);
     let strict = masked(e, factors, CompareDirection::GT);
@@ -76,7 +76,7 @@ fn upper(e: &mut Emit<'_>, factors: ValueId) -> ValueId {
     e.add(square, ones)
 }
 
-/// Pads with zeros after the last element along one dimension.
+/// Pads a tensor with `by` zeros after the last element along dimension `dim`.
 pub(super) fn padded(e: &mut Emit<'_>, value: ValueId, dim: usize, by: i64) -> ValueId {
     if by == 0 {
         return value;

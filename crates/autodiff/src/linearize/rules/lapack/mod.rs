@@ -59,7 +59,7 @@ pub(super) fn call(at: &mut At<'_, '_>, target: &str) -> Result<Option<Rule>, Bo
         }
         "potrf" => {
             let lower = option(at, "uplo") == Some(letter::LOWER);
-            // LAPACK leaves the other triangle of the operand in the result.
+            // LAPACK writes the factor into one triangle of the result, and leaves elements of the operand in the other triangle.
             let factor = linear_algebra::part(at, lower);
             let tangent = linear_algebra::cholesky(at, factor, lower)?;
             Rule::Tangents(smallvec![tangent, None])
@@ -73,7 +73,7 @@ pub(super) fn call(at: &mut At<'_, '_>, target: &str) -> Result<Option<Rule>, Bo
     }))
 }
 
-/// The routine of a target, without the letter of its type.
+/// The LAPACK routine that a custom call's target names, without the letter of its element type; `None` for other targets.
 fn routine(target: &str) -> Option<&str> {
     let name = target.strip_prefix("lapack_")?.strip_suffix("_ffi")?;
     name.strip_prefix(['s', 'd', 'c', 'z'])
@@ -104,16 +104,16 @@ fn raw_option(text: &str, name: &str) -> Option<i64> {
     })
 }
 
-/// Inserts another call after this call, with a different target or mode and different result types. Returns the results. Layouts are
-/// taken from the selected operands and results.
+/// A second call of LAPACK, inserted after the current call, with a different target or mode and different result types. Its layouts are
+/// copied from operands and results of the current call.
 struct Again<'a> {
     target: Option<String>,
     mode: Option<i64>,
     operands: &'a [ValueId],
     types: &'a [TypeId],
-    /// For each operand the index of its layout: among the operands (`Ok`) or results (`Err`) of the call.
+    /// For each operand, the operand (`Ok`) or the result (`Err`) of the current call whose layout it gets, as an index.
     operand_layouts: &'a [Result<usize, usize>],
-    /// For each result the index of its layout among the results of the call.
+    /// For each result, the index of the result of the current call whose layout it gets.
     result_layouts: &'a [usize],
 }
 
@@ -121,7 +121,7 @@ impl Again<'_> {
     fn write(self, at: &mut At<'_, '_>) -> Vec<ValueId> {
         let OpKind::CustomCall(mut spec) = at.kind() else { return Vec::new() };
         let mut attrs = at.linear.module.ops[at.op].attrs.clone();
-        // Both attributes describe the types of the original call.
+        // These two attributes describe the types of the current call, so the new call does not get them.
         spec.props.remove("output_operand_aliases");
         attrs.remove(SHARDING_RULE);
         if let Some(target) = self.target {

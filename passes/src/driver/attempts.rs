@@ -120,7 +120,7 @@ struct Attempt {
     warnings: Vec<Diagnostic>,
 }
 
-/// How an attempt ended.
+/// The outcome of an attempt.
 enum Attempted {
     /// The program is partitioned.
     Done(Box<Attempt>),
@@ -139,11 +139,11 @@ impl Attempted {
     }
 }
 
-/// A run of a pipeline.
+/// One execution of a pipeline on an entry function.
 struct Run<'a> {
     pipeline: &'a Pipeline,
     func: FuncId,
-    /// The number of passes that have run.
+    /// The number of passes that have run so far.
     number: usize,
 }
 

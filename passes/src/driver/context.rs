@@ -74,11 +74,11 @@ pub(crate) struct PassData {
     /// Whether the program was annotated with GSPMD shardings (`mhlo.sharding`).
     pub(crate) is_gspmd: bool,
     pub(crate) sites: Option<CallSites>,
-    /// The separately partitioned functions.
+    /// The signatures (argument and result shardings) of calls of these functions in the planned program.
     pub(crate) kept: KeptFunctions,
     /// The signatures of calls of these functions in the planned program.
     pub(crate) signatures: Signatures,
-    /// The state for the next attempt.
+    /// State that an attempt (the partitioning under one strategy) leaves for the next attempt.
     pub(crate) shared: Shared,
     pub(crate) propagated: PropagateReport,
     /// Properties of the annotated program, recorded before planning.
@@ -96,14 +96,15 @@ pub(crate) struct PassData {
     pub(crate) cleaned: CleanReport,
 }
 
-/// State that is independent of the strategy: the first attempt computes it for later attempts.
+/// State that is independent of the propagation strategy: the first attempt to partition the program computes it for later attempts, which
+/// use other strategies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shared {
-    /// Whether another attempt follows that starts from `begun`.
+    /// Whether another attempt follows, so that `begun` must be recorded for it.
     pub(crate) is_wanted: bool,
     /// A copy of the prepared module before propagation; the next attempt starts from it.
     pub(crate) begun: Option<(Box<Module>, Arc<Prepared>)>,
-    /// The effect of `prioritize` on the module, computed before preparation.
+    /// The annotation priorities that `prioritize` sets, computed before preparation.
     pub(crate) priorities: Option<Priorities>,
     /// The propagation result of the previous attempt on the same prepared module.
     pub(crate) propagated: Option<Propagated>,
@@ -117,7 +118,7 @@ pub(crate) struct BeforePlan {
     pub(crate) requested: Requests,
     /// Errors about collectives of the input program that devices may execute a different number of times.
     pub(crate) partings: Vec<Diagnostic>,
-    /// The result that each parameter is donated to.
+    /// For each parameter, the index of the result that it is donated to; `None` if it is not donated.
     pub(crate) aliases: Vec<Option<usize>>,
 }
 
@@ -140,13 +141,13 @@ impl PassContext {
         self.pass_data.sites.as_ref()
     }
 
-    /// Returns the functions whose calls `inline` kept, for [`partition`](super::partition::partition).
+    /// Returns the functions whose calls `inline` did not inline; [`partition`](super::partition::partition) partitions them separately.
     #[must_use]
     pub fn kept_functions(&self) -> &KeptFunctions {
         &self.pass_data.kept
     }
 
-    /// Returns the context with the functions whose calls `inline` kept in the module.
+    /// Returns the context with `kept`, the functions whose calls `inline` did not inline.
     #[must_use]
     pub fn with_kept_functions(mut self, kept: KeptFunctions) -> Self {
         self.pass_data.kept = kept;

@@ -20,7 +20,7 @@ use crate::sharding::signature::{Signature, Signatures};
 /// A function that is partitioned for one signature.
 struct Local {
     module: Module,
-    /// For each call signature in this function, its index in the list of all signatures.
+    /// For each call in `module` of a separately partitioned function, the index of the call's signature in the list of all signatures.
     calls: Vec<usize>,
 }
 
@@ -119,7 +119,7 @@ fn too_much(
     too_much_with_calls(module, module.entry()?, machine, limit, &|op| called(module, of_entry, &bytes, op))
 }
 
-/// Returns the index of the partitioned function that a custom call refers to.
+/// Returns the index of the partitioned function that a custom call refers to. `calls` are the [`Local::calls`] of the caller.
 fn number_of(spec: &CustomCallSpec, calls: &[usize]) -> Option<usize> {
     calls.get(spec.kept_callee()?.parse::<usize>().ok()?).copied()
 }

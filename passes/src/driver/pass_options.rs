@@ -9,7 +9,7 @@ use crate::propagate::DebugOptions;
 /// An option that a pass takes.
 #[derive(Clone, Copy, Debug)]
 pub struct PassOption {
-    /// Its name.
+    /// The name of the option.
     pub name: &'static str,
     /// The allowed values; the first is the default.
     pub values: &'static [&'static str],

@@ -42,16 +42,16 @@ use crate::transforms::legalize_backend::{Backend, BackendOptions, legalize};
 use crate::transforms::merge_reductions::merge_reductions;
 use crate::transforms::unquantize::unquantize;
 
-/// A pass.
+/// A pass: its name, options, preconditions and function.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass {
-    /// Its name.
+    /// The name of the pass.
     pub name: &'static str,
-    /// A one-line description.
+    /// A one-line description of the pass.
     pub about: &'static str,
     /// Preconditions on the verified module; [`Pass::run`] checks them.
     pub needs: &'static [Precondition],
-    /// Its options.
+    /// The options that the pass takes.
     pub options: &'static [PassOption],
     /// The pass itself, without checks of preconditions.
     pub apply: fn(&mut Module, &mut PassContext) -> PassResult,

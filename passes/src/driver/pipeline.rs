@@ -13,10 +13,10 @@ use super::pass_options::PassOptions;
 use super::passes::{PASSES, PLANNING, Pass, find};
 use super::strategy::Strategy;
 
-/// A pass with its options.
+/// A step of a pipeline: a pass with its options.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// The pass.
+    /// The pass that this step runs.
     pub pass: &'static Pass,
     /// The option values for this run of the pass.
     pub options: PassOptions,

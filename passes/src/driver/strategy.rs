@@ -54,7 +54,8 @@ pub fn strategies(module: &Module, func: FuncId) -> Vec<Strategy> {
     out
 }
 
-/// Returns the indices of the arguments that [`Strategy::BatchFirst`] propagates first; empty if it makes no difference.
+/// Returns the indices of the arguments that [`Strategy::BatchFirst`] propagates first; empty if both strategies would give the same
+/// result.
 fn batch(module: &Module, func: FuncId) -> BTreeSet<usize> {
     let Some(body) = module.funcs[func].body else { return BTreeSet::new() };
     let args = &module.regions[body].args;

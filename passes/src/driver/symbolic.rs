@@ -18,7 +18,7 @@ use crate::annotations::names::Names;
 const GLOBAL_CONSTANT: &str = "jax.global_constant";
 /// The text before the list of symbolic shapes in an assertion message.
 const SHAPES: &str = "polymorphic shapes specifications: ";
-/// The text after that list.
+/// The text in an assertion message after the list of symbolic shapes.
 const AFTER_SHAPES: &str = ". Obtained dimension variables";
 
 /// A dimension of a parameter: the parameter index and the dimension index.
@@ -216,7 +216,7 @@ impl Symbols {
         Ok((variables, places))
     }
 
-    /// Returns the dimension of a parameter that a name such as `arg1.0` denotes.
+    /// Returns the dimension of a parameter that a name denotes: `arg1.0` is dimension 0 of argument 1.
     fn place(
         &self,
         data: &Func,

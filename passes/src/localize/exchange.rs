@@ -22,7 +22,7 @@ pub(super) enum At {
     Own(ValueId),
 }
 
-/// A dimension and the axes that shard it.
+/// A sharded dimension and the axes that shard it.
 pub(super) struct Line<'a> {
     pub(super) dim: usize,
     pub(super) axes: &'a [AxisRef],
@@ -85,7 +85,8 @@ impl Localizer<'_> {
         for (piece, slab) in exchange.pieces.iter().zip(slabs) {
             let moved = self.move_slab(slab, &piece.to(), exchange.size, fill, line);
             let Some(others) = window.or_else(|| {
-                // A moved slab is already surrounded by the fill value.
+                // The first slab needs no select if no position of the window is out of bounds, or if all of the slab is used: `move_slab`
+                // has then already surrounded it by the fill value.
                 let is_filled = !fills || piece.is_taken_whole();
                 (!is_filled).then(|| self.broadcast_scalar(fill, &template, dtype))
             }) else {
@@ -149,7 +150,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Select, &[mask, window, fill], ty)
     }
 
-    /// Returns the slab that each device receives in one round.
+    /// Returns the slab that each device receives in one round: the devices send by one collective-permute at most.
     fn slab(&mut self, piece: &Piece, sources: &[ValueId], fill: ValueId, line: &Line<'_>) -> ValueId {
         let mut slab: Option<ValueId> = None;
         for (i, cut) in piece.cuts.iter().enumerate() {

@@ -143,7 +143,7 @@ fn on_one_mesh(module: &Module, mesh: &Mesh, values: &[ValueId]) -> Result<(), B
     Err(Box::new(Diagnostic::internal("SH0492", message)))
 }
 
-/// A cache of local types.
+/// A cache that maps global types and shardings to local types.
 #[derive(Default)]
 struct LocalTypes(FxHashMap<(TypeId, ShardingId), TypeId>);
 
@@ -251,7 +251,7 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
 
 pub(crate) struct Localizer<'m> {
     rw: Rewriter<'m>,
-    /// The current operation.
+    /// The operation that is being localized.
     at: OpId,
     /// The device coordinates that the current region has computed.
     coords: Coords,

@@ -4,7 +4,8 @@ use shardc_ir::{AxisRef, OpId};
 
 use super::subjects::Subject;
 
-/// A disagreement within an operation: along some factor, one tensor is sharded along an axis and another is not.
+/// A disagreement within an operation: along some factor, one tensor is sharded along an axis and another tensor, which also has the
+/// factor, is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// The operation; `None` for the return of the function.
@@ -28,14 +29,14 @@ pub struct Conflict {
 pub enum Reason {
     /// The tensor uses the axis for another dimension.
     Taken {
-        /// That dimension.
+        /// The dimension of the tensor that uses the axis.
         dim: u32,
         /// Why that dimension got the axis first.
         winner: Winner,
     },
     /// The dimension is sharded along another axis.
     OtherAxis {
-        /// That axis.
+        /// The axis that shards the dimension.
         axis: AxisRef,
         /// Why that axis got the dimension first.
         winner: Winner,

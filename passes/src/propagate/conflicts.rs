@@ -63,7 +63,7 @@ pub(super) fn find(
         });
         let mut key: SmallVec<[u32; 12]> = SmallVec::from_slice(&[rule, class]);
         key.extend(slots.iter().map(|&slot| if slot == NONE { NONE } else { shardings[slot as usize] }));
-        // A slot at the boundary of a manual computation may have manual axes that are invisible to its node.
+        // At the boundary of a manual computation, the stored sharding may have manual axes, which the node does not see.
         if let Some(last) = key.last_mut()
             && boundary != Boundary::No
         {
@@ -246,7 +246,7 @@ impl After<'_> {
     fn conflict(&self, node: Option<&Node>, slots: &[u32], difference: &Difference) -> Option<Conflict> {
         let &Difference { factor, axis, has, lacks, kind } = difference;
         let (winner_slot, loser_slot) = (slots[has as usize], slots[lacks as usize]);
-        // Two uses of one value cannot disagree.
+        // Two uses of one value share a sharding, so they cannot disagree.
         if winner_slot == NONE || loser_slot == NONE || winner_slot == loser_slot {
             return None;
         }
@@ -260,8 +260,8 @@ impl After<'_> {
         let arrived = recorder.table().arrival(winner_slot, AxisRole::Dim(has_dim), axis);
         let arrived = arrived.map_or(Round::default(), |a| a.round);
         let first = node.and_then(|node| self.first_level(node, factor));
-        // The operation could not propagate the axis before its own level. For example, a contraction propagates an axis that arrived at
-        // level 0 only at level 2, so an axis that reached the other tensor at level 1 takes precedence.
+        // The schedule lets the operation propagate the axis only from a certain level on. For example, a contraction propagates an axis
+        // that arrived at level 0 only at level 2, so an axis that reached the other tensor at level 1 takes precedence.
         let wanted = Round { level: arrived.level.max(first.unwrap_or(0)), ..arrived };
         let reason = match kind {
             DifferenceKind::Taken(dim) => Reason::Taken {
@@ -301,7 +301,8 @@ impl After<'_> {
     }
 }
 
-/// Returns why the axis at `place` took precedence over an axis that another tensor of the operation got in round `other`.
+/// Returns why an axis at the position `place` of one tensor's sharding took precedence over an axis that another tensor of the operation
+/// got in round `other`.
 fn winner(
     recorder: &Recorder,
     op: Option<OpId>,

@@ -1,4 +1,4 @@
-//! Writes the shardings of slots back to the module after propagation.
+//! Writes the final shardings of the propagation graph back to the module.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -13,7 +13,7 @@ use crate::report::byte_size::bytes_text;
 use crate::sharding::manual;
 use crate::sharding::sub_axes::{gcd, part, pre};
 
-/// The subject whose sharding was overwritten, the subject that had the sharding, and the sharding.
+/// The subject (a value or function result) whose sharding was overwritten, the subject that had the sharding, and the sharding.
 pub(super) type Agreed = (Subject, Subject, ShardingId);
 
 /// Writes the final sharding of every value, with all dimensions closed. A value that no axis reached is replicated, if there is a mesh.
@@ -41,7 +41,7 @@ pub(super) fn write_back(
     for (slot, value) in graph.values.iter().enumerate() {
         let Some(value) = *value else { continue };
         let rank = module.rank(value);
-        // Parameters have the first slots.
+        // Parameters come first in the graph.
         let is_arg = slot < num_args && module.def_op(value).is_none();
         // Function arguments, and values at the boundary of a manual computation, must be sharded evenly.
         let at_boundary = is_arg || is_manual_value(module, value);
@@ -193,7 +193,7 @@ fn write_result(module: &mut Module, op: OpId, i: usize, value: ValueId, id: Sha
                 _ => {}
             }
             module.shardings.set(value, Some(id));
-            // `#sdy.sharding_per_value` is one attribute for all results; results that no axis reached are open in it.
+            // `#sdy.sharding_per_value` is one attribute for all results, so results that no axis reached get an open sharding in it.
             for (other, &sharding) in module.ops[op].results.clone().into_iter().zip(&open) {
                 if module.shardings.of(other).is_none() && module.stored(other).is_some() {
                     module.shardings.set(other, Some(sharding));

@@ -16,7 +16,7 @@ use super::factors::Direction;
 use crate::analysis::elementwise::is_elementwise;
 use crate::rules::sharding_rule::FactorKind;
 
-/// The number of levels.
+/// The number of levels in the schedule.
 pub(super) const LEVELS: u8 = 5;
 
 /// The classes of operations that the schedule distinguishes.
@@ -90,7 +90,7 @@ impl OpClass {
 }
 
 impl Profile {
-    /// Returns the direction of a factor of this kind; none if the rule blocks it.
+    /// Returns the direction in which a factor of this kind propagates; the direction "none" if the rule blocks the factor.
     pub(super) fn direction(self, kind: FactorKind, blocked: bool) -> Direction {
         match self {
             _ if blocked => Direction::None,
@@ -100,7 +100,7 @@ impl Profile {
         }
     }
 
-    /// Whether nothing propagates.
+    /// Whether nothing propagates, in either direction.
     pub(super) fn is_none(self) -> bool {
         self == Profile::All(Direction::None)
     }

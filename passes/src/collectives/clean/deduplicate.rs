@@ -41,7 +41,7 @@ struct Merger<'m> {
     merged: usize,
 }
 
-/// A candidate for merging.
+/// An operation with which later equal operations may be merged.
 struct Seen {
     key: u64,
     op: OpId,
@@ -88,7 +88,7 @@ impl Merger<'_> {
         }
     }
 
-    /// Returns an earlier equal operation.
+    /// Returns an earlier operation that is equal to `op`, if there is one.
     fn find(&self, key: u64, op: OpId, region: RegionId) -> Option<OpId> {
         let module = &*self.rw.module;
         let is_collective = module.ops[op].kind.collective().is_some();
@@ -153,7 +153,7 @@ fn same_reduction(module: &Module, one: RegionId, other: RegionId) -> bool {
     one.is_some() && one == other
 }
 
-/// Whether two regions have equal operations in the same order. Operations with regions are not equal.
+/// Whether two regions have equal operations in the same order. Operations that have regions themselves never count as equal.
 fn same_body(module: &Module, one: RegionId, other: RegionId) -> bool {
     let ty = |value: ValueId| module.values[value].ty;
     let mut value_in_other: FxHashMap<ValueId, ValueId> = FxHashMap::default();

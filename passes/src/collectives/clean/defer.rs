@@ -90,7 +90,7 @@ struct Accumulator {
     wanted: ShardingId,
 }
 
-/// An addition with an operand that is computed from an unreduced value by a reshard.
+/// An addition, in the loop body, of an operand that is computed from the result of a reshard of an unreduced value.
 struct Addition {
     op: OpId,
     /// The operand index of the reduced value in the addition.
@@ -156,7 +156,8 @@ fn accumulator(
     Some(Accumulator { additions, pending, wanted })
 }
 
-/// If `form` multiplies partial sums by a uniform factor, replaces the factor by a constant with the sharding of the partial sums.
+/// If `form` multiplies partial sums by a factor that is the same for all elements, replaces the factor by a constant with the sharding of
+/// the partial sums.
 fn rescale(rw: &mut Rewriter<'_>, form: OpId, i: usize, lies: &TensorSharding) -> Option<()> {
     let scale = linear_forms::needs_new_scale(rw.module, form, i, lies)?;
     let bytes = linear_forms::uniform(rw.module, scale)?;

@@ -51,9 +51,9 @@ struct Kept {
     gather: OpId,
     /// The reshapes, transposes, converts and slices of the gathered value, in order.
     forms: Vec<OpId>,
-    /// Its size in bytes.
+    /// The size of the gathered value in bytes.
     bytes: u64,
-    /// Its users after the peak, in order.
+    /// The users of the value after the peak, in order.
     late: Vec<OpId>,
     /// The index of an operand of `late[0]`: the second all-gather waits for this operand.
     waits_for: usize,

@@ -16,12 +16,12 @@ impl Agreement {
     /// If relations are handles into [`Agreements`]: no two devices are equivalent.
     pub(super) const APART: Agreement = Agreement(1);
 
-    /// Returns this set of digits with `digit` added.
+    /// Returns this set of digits with the digit of index `digit` added.
     pub(super) fn with_digit(self, digit: usize) -> Agreement {
         Agreement(self.0 | 1 << digit)
     }
 
-    /// Whether a digit is in the set.
+    /// Whether the digit of index `digit` is in the set.
     pub(super) fn has_digit(self, digit: usize) -> bool {
         self.0 >> digit & 1 == 1
     }

@@ -106,8 +106,8 @@ fn of_program<'m, R: Relations>(
     flow.first_divergences()
 }
 
-/// Returns the collectives in the manual computation `op` that two devices may execute a different number of times, each with two such
-/// devices. The program is not yet partitioned. Values from outside the computation are assumed equal on all devices.
+/// Returns the collectives in the manual computation `op` that two devices may execute a different number of times, each with the IDs of
+/// two such devices. The program is not yet partitioned. Values from outside the computation are assumed equal on all devices.
 ///
 /// # Errors
 /// Returns `SH0327` if coordinates do not prove convergence and there are too many devices to inspect each.
@@ -128,7 +128,7 @@ pub(super) fn divergences(
     Ok(of_computation(Flow::new(module, devices, Enumerated::new(devices)), op, mesh))
 }
 
-/// Returns the device ID digits by which the manual computation `op` distinguishes devices.
+/// Returns the strides and sizes that separate the digits of the device ID (see [`Cuts`]) in the manual computation `op`.
 fn cuts_of(module: &Module, op: OpId, mesh: &Mesh) -> Cuts {
     let mut cuts = Cuts::default();
     cuts.axes(mesh, mesh.all_axes());
@@ -186,7 +186,7 @@ fn enumerated(module: &Module, body: RegionId, devices: usize) -> Result<Enumera
     }
 }
 
-/// Whether a nested region contains a collective. If not, all devices execute all collectives.
+/// Whether a nested region contains a collective. If not, all devices execute every collective equally often.
 fn meets_under_control(module: &Module, body: RegionId) -> bool {
     let regions = module.regions[body].ops.iter().flat_map(|&op| &module.ops[op].regions);
     let mut inner = regions.flat_map(|&region| module.walk(region));
@@ -245,7 +245,7 @@ struct Flow<'m, R: Relations> {
     known: FxHashMap<ValueId, R::Number>,
     /// Loops that were analyzed at least once, so that their carried values have a relation.
     begun: FxHashSet<OpId>,
-    /// Collectives that devices may execute a different number of times, each with two such devices.
+    /// Collectives that devices may execute a different number of times, each with the IDs of two such devices.
     divergent: Vec<(OpId, i64, i64)>,
     /// The context of the manual computation, in a program that is not partitioned yet.
     written: Option<ManualContext<'m>>,
@@ -294,7 +294,8 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Returns the first divergence of each collective: a collective in a loop is analyzed several times, and may be reported each time.
+    /// Returns one divergence for each collective: a collective and the IDs of two devices that may execute it a different number of times.
+    /// A collective in a loop is analyzed several times, and may be recorded each time.
     fn first_divergences(self) -> Vec<(OpId, i64, i64)> {
         let mut seen = FxHashSet::default();
         self.divergent.into_iter().filter(|&(op, ..)| seen.insert(op)).collect()
@@ -514,7 +515,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         self.once(op, body, control);
     }
 
-    /// Copies the facts about `value` to `other`, which is equal.
+    /// Copies what is known about `value` to `other`, a value that is equal on each device.
     fn same(&mut self, value: ValueId, other: ValueId) {
         self.of[other] = self.of[value];
         match self.known.get(&value).cloned() {
@@ -619,7 +620,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         self.of[result] = agreement;
     }
 
-    /// Returns the values that a region returns.
+    /// Returns the operands of the region's terminator.
     fn returned(&self, region: RegionId) -> &[ValueId] {
         let end = self.module.terminator(region);
         end.map_or(&[], |end| self.module.ops[end].operands.as_slice())

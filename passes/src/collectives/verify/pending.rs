@@ -114,7 +114,7 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
     None
 }
 
-/// Returns the first index at which two lists of values are not unreduced along the same axes.
+/// Returns the first index at which two lists of values are not unreduced along the same axes; `None` if they agree.
 fn differs(module: &Module, a: &[ValueId], b: &[ValueId]) -> Option<usize> {
     a.iter().zip(b).position(|(&a, &b)| match (pending(module, a), pending(module, b)) {
         (Some(a), Some(b)) => a.unreduced != b.unreduced || a.reduction != b.reduction,
@@ -133,7 +133,7 @@ fn made(module: &Module, op: OpId) -> Option<String> {
     }
     for (i, &result) in data.results.iter().enumerate() {
         let Some(sharding) = pending(module, result) else { continue };
-        // A sum of zeros is zero.
+        // If the operands are the identity of the reduction, so is the result: a sum of zeros is zero.
         if is_identity(module, result, sharding.reduction)
             || is_idempotent(sharding.reduction) && is_splat(module, result)
         {

@@ -102,7 +102,7 @@ struct Facts {
     calls: SecondaryMap<FuncId, Vec<FuncId>>,
     /// Whether the function is reachable from the entry function.
     reached: SecondaryMap<FuncId, bool>,
-    /// Whether calls of the function may be kept.
+    /// Whether calls of the function may stay calls, instead of being inlined.
     may_stay: SecondaryMap<FuncId, bool>,
     /// The number of call sites in functions reachable from the entry.
     called: SecondaryMap<FuncId, u64>,
@@ -235,7 +235,7 @@ fn has_plain_signature(module: &Module, func: FuncId, body: RegionId) -> bool {
         && shardings.all(|sharding| sharding.unreduced.is_empty())
 }
 
-/// Whether the semantics of an operation are independent of the enclosing function.
+/// Whether an operation means the same in any function, so that its function can be partitioned separately.
 fn is_anywhere(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let by_kind = match &data.kind {

@@ -71,7 +71,7 @@ pub(super) struct KeptFunction {
     pub(super) name: Box<str>,
     /// A module that contains only this function. Its calls of kept functions are custom calls, as in the caller.
     pub(super) module: Module,
-    /// Its sharding rule, in the syntax of `sdy.sharding_rule`.
+    /// The sharding rule of calls of the function, in the syntax of `sdy.sharding_rule`.
     rule: Box<str>,
     /// The annotation of each parameter.
     params: Vec<Option<TensorSharding>>,

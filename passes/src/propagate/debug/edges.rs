@@ -91,7 +91,8 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
     let mut all: IndexMap<On, Edges> = IndexMap::new();
     for (n, step) in log.steps.iter().enumerate() {
         let operands = match step.op {
-            // The last tensor of a flow node is the owner; all others are sources.
+            // The last tensor of a node that represents data flow into a result or region argument is that value; all others are its
+            // sources.
             Some(op) if is_flow(module, subject, op) => step.slots.len() - 1,
             Some(op) => module.ops[op].operands.len(),
             None => 1,
@@ -170,7 +171,7 @@ fn is_flow(module: &Module, subject: &Subject<'_>, op: OpId) -> bool {
     !subject.has_edges && owns_results(&module.ops[op].kind)
 }
 
-/// Writes the constraints that were applied to their operand: each is a step that precedes the steps of propagation.
+/// Writes the edges of constraints that were applied to their operands: each counts as a step before the steps of propagation.
 pub(in crate::propagate) fn write_constraints(module: &mut Module, given: &[(ValueId, AnnotationSource)]) {
     let first = first_step(module);
     let ops = given.iter().filter_map(|&(_, annotation)| match annotation {
@@ -191,7 +192,7 @@ pub(in crate::propagate) fn write_constraints(module: &mut Module, given: &[(Val
     }
 }
 
-/// The first step number that no operation has yet.
+/// Returns the first step number that no operation's edges use yet.
 fn first_step(module: &Module) -> usize {
     let mut next = 0;
     for op in module.bodies().flat_map(|body| module.walk(body)) {

@@ -67,11 +67,11 @@ impl AxisOrigins {
     }
 }
 
-/// The origins of each slot.
+/// For each slot (a group of values that share a sharding), the origins of its axes.
 struct Table<'a> {
     subject: &'a Subject<'a>,
     axes: Vec<AxisOrigins>,
-    /// For each result of the function, the slot of the returned value; other slots map to themselves.
+    /// For the slot (the stored sharding) of each function result, the slot of the returned value; other slots map to themselves.
     returned: FxHashMap<u32, u32>,
     constraints: FxHashMap<OpId, u32>,
     manual: FxHashMap<OpId, u32>,
@@ -121,7 +121,7 @@ impl Table<'_> {
         }
     }
 
-    /// The initial sharding of a slot.
+    /// Returns the sharding that a slot (a group of values that share a sharding) has before propagation.
     fn given<'m>(&self, module: &'m Module, slot: Option<u32>) -> Option<&'m TensorSharding> {
         let id = *self.subject.given.get(slot? as usize)?;
         (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)))

@@ -11,9 +11,9 @@ use super::Boundary;
 use super::build::Build;
 use crate::propagate::flow::{Parents, owns_args, result_sources, while_args};
 
-/// The edges of a module, and its call graph.
+/// The data-flow edge operations of a module, and its call graph.
 pub(super) struct Edges {
-    /// For each owner, the result of its edge operation.
+    /// For each value that is the operand of an edge operation (its owner), the result of that operation.
     of: SecondaryMap<ValueId, PackedOption<ValueId>>,
     callers: FxHashMap<FuncId, Vec<OpId>>,
     uses: Uses,
@@ -28,7 +28,7 @@ impl Edges {
             match &data.kind {
                 OpKind::DataFlowEdge(_) => {
                     if let (&[owner], &[result]) = (data.operands.as_slice(), data.results.as_slice())
-                        // An edge must be the only user of its owner; otherwise it is ignored, as in `ShardingAccess::new`.
+                        // The edge operation must be the only user of its operand; otherwise it is ignored, as in `ShardingAccess::new`.
                         && uses[owner] == 1
                     {
                         of[owner] = PackedOption::from(result);
@@ -45,7 +45,7 @@ impl Edges {
         Edges { of, callers, uses: module.uses() }
     }
 
-    /// The value whose slot holds the sharding of `value`; `None` for region arguments without a sharding.
+    /// Returns the value that holds the sharding of `value`; `None` for region arguments without a sharding.
     fn holder(&self, module: &Module, parents: &Parents, value: ValueId) -> Option<ValueId> {
         let owner = match module.values[value].def() {
             ValueDef::Result(..) => value,
@@ -120,7 +120,7 @@ impl Build<'_> {
         }
     }
 
-    /// The sources of the owner of an edge.
+    /// Returns the values that flow into `owner`, the operand of a data-flow edge operation.
     fn sources_of(&self, owner: ValueId) -> (SmallVec<[ValueId; 4]>, Boundary) {
         let module = self.module;
         match module.values[owner].def() {
@@ -144,7 +144,8 @@ impl Build<'_> {
         }
     }
 
-    /// The sources of the owner of an edge between functions: the arguments at all call sites, or the values that the callee returns.
+    /// Returns the values that flow into `owner`, the operand of an edge operation between functions: the arguments at all call sites, or
+    /// the values that the callee returns.
     fn sources_between_functions(&self, edges: &Edges, owner: ValueId) -> Vec<ValueId> {
         let module = self.module;
         match module.values[owner].def() {
@@ -161,8 +162,8 @@ impl Build<'_> {
         }
     }
 
-    /// Sets for each slot the nodes that read or write it, in the order in which they are put back on the worklist. For an edge, these
-    /// are the nodes of the other values of the flow, then the producer of the value, then its users.
+    /// Sets for each slot (of values that share a sharding) the nodes that read or write it, in the order in which they are put back on the
+    /// worklist. For an edge, these are the nodes of the other values with the same data, then the producer of the value, then its users.
     pub(super) fn notifications_of_module(&mut self, edges: &Edges) {
         let module = self.module;
         let mut pairs: Vec<(u32, u32)> = Vec::new();
@@ -206,7 +207,8 @@ impl Build<'_> {
                 add(self.flow_node[edge]);
                 continue;
             }
-            // Edges only rename data. In a recursive function, the traversal may return to its start.
+            // An edge operation only renames a value, so its users are visited instead. In a recursive function, the traversal may return
+            // to its start.
             let mut see_through = |other: Option<ValueId>| {
                 if let Some(other) = other.filter(|other| !through.contains(other)) {
                     through.push(other);

@@ -178,7 +178,7 @@ fn last_channel(module: &Module, body: RegionId) -> i64 {
     module.walk(body).into_iter().filter_map(channel).max().unwrap_or(0)
 }
 
-/// Replaces custom calls by calls and composites of the functions for their signatures.
+/// Replaces each custom call by a call, or a composite, of the function that was partitioned for its signature.
 fn call_by_name(
     module: &mut Module,
     body: RegionId,

@@ -70,7 +70,7 @@ impl Localizer<'_> {
             }
             MeshCollectiveKind::ReplicatedToUnreduced(axes) => {
                 let by = self.rw.module.shardings.get(out).reduction;
-                // An idempotent reduction of equal values returns the value itself.
+                // All devices may keep the value if the reduction is idempotent: a reduction of equal values then returns the value itself.
                 if is_idempotent(by) { sent } else { self.kept_by_first(sent, &axes, by) }
             }
             MeshCollectiveKind::Exchange => {

@@ -48,7 +48,7 @@ pub(super) fn find(
     // Memoized, since the layers of a model repeat the same few combinations of rule and shardings.
     let mut known: FxHashMap<SmallVec<[u32; 12]>, Vec<Difference>> = FxHashMap::default();
     let mut out = Vec::new();
-    // Returned values and results of the function are compared like the tensors of a node.
+    // Each returned value is compared with its function result, as if the two were the tensors of one operation.
     let nodes = graph.nodes.iter().map(|node| (node.rule, node.boundary, Some(node)));
     let nodes = nodes.zip(graph.nodes.iter().map(|node| SmallVec::from_slice(graph.tensors_of(node))));
     let returns = graph

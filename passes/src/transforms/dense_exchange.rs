@@ -69,7 +69,7 @@ fn dense(rw: &mut Rewriter<'_>, op: OpId, spec: &CollectiveSpec) -> Option<Value
     let from = rw.binary(BinaryOp::Add, from, sender);
     let end = rw.binary(BinaryOp::Add, first, count);
 
-    // `[slices, result_rows]`: whether a slice covers a row of the result.
+    // The shape of tensors that have an element for each pair of a received slice and a row of the result.
     let square = [slices, result_rows];
     let over = |rw: &mut Rewriter<'_>, v: ValueId| rw.spread(v, DimList::from_slice(&[0]), &square);
     let (from, first, end) = (over(rw, from)?, over(rw, first)?, over(rw, end)?);
@@ -134,7 +134,7 @@ fn gathered(rw: &mut Rewriter<'_>, operand: ValueId, size: i64, spec: &Collectiv
     rw.op1(OpKind::AllGather { dim: 0, spec }, &[operand], ty)
 }
 
-/// Returns the maximum of each column of `value`, at least 0.
+/// Returns the maximum of each column of `value`, a matrix, or 0 if that is larger.
 fn maximum(rw: &mut Rewriter<'_>, value: ValueId, columns: i64, dtype: DType) -> Option<ValueId> {
     let least = identity(ReductionKind::Max, dtype)?;
     let least = rw.splat(&least, &[], dtype);

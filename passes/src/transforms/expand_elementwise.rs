@@ -77,7 +77,7 @@ fn number(rw: &mut Rewriter<'_>, number: f64, value: ValueId) -> Option<ValueId>
     rw.full(number, value)
 }
 
-/// The upper half of an integer product.
+/// Returns the upper half of the bits of an integer product.
 fn expand_mulhi(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     let &[a, b] = rw.module.ops[op].operands.as_slice() else { return None };
     let dtype = rw.module.tensor(a).filter(|ty| ty.is_static() && ty.encoding.is_none())?.dtype;

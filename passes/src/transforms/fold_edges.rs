@@ -102,7 +102,7 @@ fn crop(module: &mut Module, op: OpId) -> Option<()> {
     Some(())
 }
 
-/// Folds one slice into the producer of its operand. A slice that this creates is folded in turn.
+/// Folds one slice into the producer of its operand. If the result is another slice, that slice is folded as well.
 fn fold(rw: &mut Rewriter<'_>, slice: OpId, local: &FxHashSet<OpId>, depth: usize) -> Option<()> {
     let module = &*rw.module;
     let data = &module.ops[slice];

@@ -36,9 +36,9 @@ use crate::analysis::symbols::drop_unused_funcs;
 /// The call stacks of operations before inlining.
 #[derive(Clone, Debug, Default)]
 pub struct CallSites {
-    /// For each inlined operation, the index of its innermost entry in `calls`, plus one.
+    /// For each inlined operation, the index in `calls` of the innermost call that it was inlined from, plus one.
     of: SecondaryMap<OpId, u32>,
-    /// Each call, and the entry of the enclosing call.
+    /// Each call that was inlined, with the index in `calls` of the call that encloses it; `None` in the entry function.
     calls: Vec<(OpId, Option<u32>)>,
     known: FxHashMap<(OpId, Option<u32>), u32>,
 }
@@ -62,7 +62,7 @@ impl CallSites {
         for (&original, &copy) in originals.iter().zip(copies) {
             let entry = (call, self.of[original].checked_sub(1));
             let next = self.calls.len() as u32;
-            // Operations of a body with the same call stack share one entry, so there are as many entries as inlined calls.
+            // Operations of one inlined body share an entry, so there are as many entries as inlined calls.
             let at = *self.known.entry(entry).or_insert(next);
             if at == next {
                 self.calls.push(entry);
@@ -281,9 +281,9 @@ struct Inliner<'a> {
     map: ValueMap,
     /// Call stacks, if they are recorded.
     sites: Option<CallSites>,
-    /// Whether named computations and composites are also replaced.
+    /// Whether named computations and composites are also replaced by their bodies.
     named: bool,
-    /// Functions whose calls stay.
+    /// Functions whose calls are not inlined.
     keep: &'a SecondaryMap<FuncId, bool>,
 }
 

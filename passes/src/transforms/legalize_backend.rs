@@ -275,11 +275,11 @@ fn located(module: &Module, op: OpId, diagnostic: Diagnostic) -> Diagnostic {
 
 /// Whether the pass removes, replaces or keeps an operation.
 enum Fate {
-    /// It is removed.
+    /// The operation is removed.
     Erase,
-    /// Its results are replaced by its operands.
+    /// The operation is removed, and its results are replaced by its operands.
     Forward,
-    /// It stays.
+    /// The operation is kept.
     Keep,
 }
 

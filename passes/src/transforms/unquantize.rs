@@ -63,7 +63,7 @@ pub fn unquantize(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-/// The storage type of a quantized type; any other type itself.
+/// Returns the storage type of a quantized type, and any other type unchanged.
 fn stored(module: &mut Module, ty: TypeId) -> TypeId {
     match module.types.stored(ty) {
         Some(tensor) if module.types.as_quantized(ty).is_some() => {
@@ -108,12 +108,12 @@ fn unquantize_op(rw: &mut Rewriter<'_>, op: OpId) -> Result<(), Diagnostic> {
     }
 }
 
-/// Whether equal integers represent equal real numbers. The quantized dimension may differ.
+/// Whether equal storage integers of two quantized types represent equal real numbers. The quantized dimension may differ.
 fn is_alike(a: &Quant, b: &Quant) -> bool {
     a.storage == b.storage && a.expressed == b.expressed && a.params() == b.params()
 }
 
-/// Computes the operation on dequantized operands and quantizes its results.
+/// Computes an operation on dequantized operands, and quantizes its results.
 fn in_real_numbers(rw: &mut Rewriter<'_>, op: OpId) -> Option<()> {
     let module = &*rw.module;
     let (kind, attrs) = (module.ops[op].kind.clone(), module.ops[op].attrs.clone());
@@ -141,7 +141,7 @@ fn in_real_numbers(rw: &mut Rewriter<'_>, op: OpId) -> Option<()> {
     Some(())
 }
 
-/// The expressed type of a quantized value; the type of any other value.
+/// Returns the expressed (real) type of a quantized value, and the own type of any other value.
 fn real_type(module: &mut Module, value: ValueId) -> Option<TypeId> {
     let ty = module.values[value].ty;
     let Some(tensor) = module.types.as_quantized(ty) else { return Some(ty) };
@@ -206,7 +206,8 @@ fn each(
             rw.spread(line, dims, shape)
         }
         QuantKind::SubChannel { counts, .. } => {
-            // Each dimension becomes the number of blocks, then the block size.
+            // The parameters of each block are broadcast to its elements: in a shape in which each dimension is split into the number of
+            // blocks and the block size.
             let blocks = rw.elements(bytes.concat(), counts, dtype);
             let sizes = shape.iter().zip(counts).flat_map(|(&n, &count)| [count, n / count.max(1)]);
             let dims = (0..counts.len() as u32).map(|d| 2 * d).collect::<DimList>();

@@ -31,7 +31,7 @@ fn show(module: &Module, id: Option<ShardingId>) -> String {
     })
 }
 
-/// The program with the expected text of each comment.
+/// Returns the program with each `// sharding:`, `// args:` and `// results:` comment rewritten to contain the propagated shardings.
 fn annotated(text: &str) -> String {
     let module = propagated(text, &PropagateOptions::default());
     let (func, body) =
@@ -87,7 +87,7 @@ fn shared() -> Option<PathBuf> {
     path.is_dir().then_some(path)
 }
 
-/// Arguments, results and constraints, one line each, without unsharded tensors.
+/// Returns the shardings of arguments, results and constraints, one per line; unsharded tensors are omitted.
 fn summary(module: &Module) -> Vec<String> {
     let mut out = Vec::new();
     let Some((func, body)) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))) else {

@@ -242,7 +242,7 @@ impl Order {
 struct Emission<'a, 'm> {
     /// The groups of collectives to combine, as positions.
     groups: &'a [Vec<usize>],
-    /// The group of each operation.
+    /// For each operation, the index in `groups` of its group; `None` if it is not combined.
     group_of: &'a [Option<usize>],
     /// Which operations have been emitted.
     done: Vec<bool>,

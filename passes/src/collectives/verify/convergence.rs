@@ -87,7 +87,7 @@ fn varies_along(tensor: &InterfaceTensor) -> impl Iterator<Item = AxisRef> {
     tensor.sharding.split_axes().chain(tensor.sharding.unreduced.iter().copied())
 }
 
-/// Returns the divergences of a localized program.
+/// Returns the divergences of a localized program: collectives that devices may execute a different number of times.
 fn of_program<'m, R: Relations>(
     mut flow: Flow<'m, R>,
     body: RegionId,

@@ -25,7 +25,7 @@ pub(super) fn is_target(target: &str) -> bool {
     matches!(target, "mhlo.topk" | "TopK")
 }
 
-/// Inserts the `chlo.top_k` for a custom call and returns its results; `None` if the call stays.
+/// Inserts the `chlo.top_k` for a custom call and returns its results; `None` if the call is not replaced.
 pub(super) fn decompose(rw: &mut Rewriter<'_>, op: OpId) -> Option<SmallVec<[ValueId; 3]>> {
     let module = &*rw.module;
     let data = &module.ops[op];

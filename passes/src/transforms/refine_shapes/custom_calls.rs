@@ -16,7 +16,7 @@ const ASSERTION: &str = "shape_assertion";
 const WRAPPER: &str = "stablehlo.shape_refinement_operand_wrapper";
 const SHAPE_OPERANDS: &str = "indices_of_shape_operands";
 
-/// Whether refinement removes or rewrites an operation.
+/// Whether an operation is a custom call that shape refinement removes, or whose result types it refines.
 pub(super) fn is_refined(op: &Op) -> bool {
     let OpKind::CustomCall(spec) = &op.kind else { return false };
     matches!(&*spec.target, ASSERTION | WRAPPER)
@@ -55,7 +55,7 @@ pub(super) fn refine_call(
     Ok(done.is_some())
 }
 
-/// Removes an assertion that holds.
+/// Removes a shape assertion if it is known to hold. Returns whether it was removed.
 fn assertion(rw: &mut Rewriter<'_>, op: OpId, integers: &Integers) -> Result<bool, Box<Diagnostic>> {
     let data = &rw.module.ops[op];
     let Some((&condition, inputs)) = data.operands.split_first() else { return Ok(false) };
@@ -104,7 +104,7 @@ fn reduce_window(rw: &mut Rewriter<'_>, op: OpId, spec: &CustomCallSpec, integer
     replace_with(rw, op, OpKind::ReduceWindow(Box::new(window)), operands.get(..inputs)?, &[reducer])
 }
 
-/// `(state, shape)`.
+/// Replaces a call that generates random bits. Its operands are the state of the generator and the shape of the bits.
 fn rng_bit_generator(rw: &mut Rewriter<'_>, op: OpId, integers: &Integers) -> Option<()> {
     let algorithm = match rw.module.ops[op].attrs.get("rng_algorithm")? {
         Attr::Raw(text) => RngAlgorithm::ALL.iter().copied().find(|a| text.contains(a.as_str()))?,
@@ -122,7 +122,7 @@ fn rng_bit_generator(rw: &mut Rewriter<'_>, op: OpId, integers: &Integers) -> Op
     Some(())
 }
 
-/// `(operand, k)`.
+/// Replaces a call of top-k. Its operands are the tensor and the number `k`.
 fn top_k(rw: &mut Rewriter<'_>, op: OpId, integers: &Integers) -> Option<()> {
     let &[operand, k] = rw.module.ops[op].operands.as_slice() else { return None };
     let k = *integers.of(rw.module, k)?.first()?;

@@ -143,7 +143,7 @@ impl Refiner {
             return replace(rw, result, value);
         }
         match data.kind.clone() {
-            // A mean divides by the number of elements.
+            // The conversion of a known integer to a float becomes a constant: a mean divides by the number of elements.
             OpKind::Convert if let Some(value) = self.float(rw, op, result) => replace(rw, result, value),
             OpKind::Dynamic(kind) => {
                 if let Some(value) = static_form(rw, op, &kind) {
@@ -164,7 +164,7 @@ impl Refiner {
 }
 
 impl Refiner {
-    /// Inserts the constant that a known integer is as a float of type `f32` or `f64`.
+    /// Inserts a known integer, which `op` converts to a scalar of type `f32` or `f64`, as a constant of that type.
     fn float(&self, rw: &mut Rewriter<'_>, op: OpId, result: ValueId) -> Option<ValueId> {
         let ty = rw.module.tensor(result).filter(|ty| ty.rank() == 0)?;
         let operand = *rw.module.ops[op].operands.first()?;

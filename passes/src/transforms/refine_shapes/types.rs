@@ -140,7 +140,7 @@ fn yielded(module: &Module, region: RegionId) -> Shapes {
     module.ops[end].operands.iter().map(|&v| module.types.shape_of(module.values[v].ty).cloned()).collect()
 }
 
-/// Returns the sizes that are known in any branch.
+/// Returns for each result the sizes that are known in at least one branch.
 fn of_branches(module: &Module, op: OpId) -> Shapes {
     let mut all = module.ops[op].regions.iter().map(|&region| yielded(module, region));
     let mut merged = all.next().unwrap_or_default();

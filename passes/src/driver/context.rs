@@ -53,7 +53,7 @@ pub type PassResult = Result<Vec<Diagnostic>, Vec<Diagnostic>>;
 pub struct ImportOptions {
     /// Sizes of symbolic dimensions.
     pub dims: Vec<DimSize>,
-    /// The mesh, for a program without one or instead of its own.
+    /// The mesh to use, if the program has none or to replace the mesh that it has.
     pub mesh: Option<MeshSpec>,
     /// Shardings of arguments and results.
     pub specs: Vec<Annotation>,
@@ -74,7 +74,7 @@ pub(crate) struct PassData {
     /// Whether the program was annotated with GSPMD shardings (`mhlo.sharding`).
     pub(crate) is_gspmd: bool,
     pub(crate) sites: Option<CallSites>,
-    /// The signatures (argument and result shardings) of calls of these functions in the planned program.
+    /// The signatures (argument and result shardings) of calls of the functions in `kept`, in the planned program.
     pub(crate) kept: KeptFunctions,
     /// The signatures of calls of these functions in the planned program.
     pub(crate) signatures: Signatures,
@@ -83,14 +83,14 @@ pub(crate) struct PassData {
     pub(crate) propagated: PropagateReport,
     /// Properties of the annotated program, recorded before planning.
     pub(crate) before: Option<BeforePlan>,
-    /// State between the passes of planning.
+    /// Data that the passes of planning pass on to each other.
     pub(crate) planning: Planning,
     pub(crate) plan: Option<Plan>,
     /// The mesh of the shardings inside the planned program.
     pub(crate) mesh: Option<MeshId>,
     /// Warnings about values that are replicated although no annotation requests it.
     pub(crate) gathered: Vec<Diagnostic>,
-    /// Other warnings of planning.
+    /// Warnings of planning that are not in `gathered`.
     pub(crate) notes: Vec<Diagnostic>,
     pub(crate) interface: Option<Interface>,
     pub(crate) cleaned: CleanReport,
@@ -112,7 +112,7 @@ pub(crate) struct Shared {
     pub(crate) is_repeated: bool,
 }
 
-/// Properties of the propagated program that planning removes.
+/// Properties of the propagated program that are no longer visible in the module after planning.
 #[derive(Clone, Debug)]
 pub(crate) struct BeforePlan {
     pub(crate) requested: Requests,

@@ -48,7 +48,7 @@ pub(super) fn annotate_by_options(module: &mut Module, context: &mut PassContext
     if let Some(mesh) = own_mesh(module).filter(|_| !import.specs.is_empty()) {
         annotate_on(module, mesh, &import.specs)?;
     }
-    // An annotation may not fit its value, or may not fit on the new mesh.
+    // Verified again, since a partition spec may not fit its value, or an annotation of the program may not fit on the new mesh.
     verify(module)?;
     Ok(Vec::new())
 }
@@ -81,7 +81,7 @@ pub(super) fn inline(module: &mut Module, context: &mut PassContext) -> PassResu
     } else {
         inline_calls(module)?;
     }
-    // An inlined body may use an axis that is manual in the enclosing manual computation.
+    // Checked only now, since an inlined body may use an axis that is manual in the enclosing manual computation.
     if module.ops.values().any(|op| matches!(op.kind, OpKind::ManualComputation(_))) {
         verify(module)?;
     }

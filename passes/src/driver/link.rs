@@ -17,7 +17,7 @@ use crate::cost::memory::{Machine, temporaries_with_calls, too_much_with_calls};
 use crate::report::warnings::warning_threshold;
 use crate::sharding::signature::{Signature, Signatures};
 
-/// A function that is partitioned for one signature.
+/// A function after partitioning for one signature (argument and result shardings), with its callees not yet linked.
 struct Local {
     module: Module,
     /// For each call in `module` of a separately partitioned function, the index of the call's signature in the list of all signatures.
@@ -50,7 +50,7 @@ pub(super) fn link(
         if operations > MAX_OPERATIONS {
             return Err(vec![too_many(kept, &signature)]);
         }
-        // These warnings concern the whole program, not a single function.
+        // These warnings concern the whole program, so they are not reported for a single function.
         let of_program = ["SH0470", "SH0913"];
         done.warnings.extend(more.warnings.into_iter().filter(|warning| !of_program.contains(&warning.code)));
         add(&mut done.cleaned, &more.cleaned);

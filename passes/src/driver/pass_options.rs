@@ -16,13 +16,13 @@ pub struct PassOption {
 }
 
 impl PassOption {
-    /// A boolean option that is false by default.
+    /// Returns a boolean option with this name that is false by default.
     #[must_use]
     pub const fn flag(name: &'static str) -> Self {
         PassOption { name, values: &["false", "true"] }
     }
 
-    /// A boolean option that is true by default.
+    /// Returns a boolean option with this name that is true by default.
     #[must_use]
     pub const fn on(name: &'static str) -> Self {
         PassOption { name, values: &["true", "false"] }
@@ -66,7 +66,7 @@ impl PassOptions {
         Ok(PassOptions(given))
     }
 
-    /// The value of an option. If it is given several times, the last value applies.
+    /// Returns the value of an option. If the option is given several times, the last value applies.
     #[must_use]
     pub fn value(&self, option: PassOption) -> &'static str {
         let given = self.0.iter().rev().find(|(o, _)| o.name == option.name);
@@ -93,7 +93,7 @@ impl fmt::Display for PassOptions {
 /// Whether propagation writes the origin of each axis.
 pub const DEBUG_ORIGINS: PassOption = PassOption::flag("debug-sharding-origins");
 
-/// Whether propagation writes the edges (operations) that propagated each axis.
+/// Whether propagation writes Shardy's propagation edges: for each operation, the axes that it propagated.
 pub const DEBUG_EDGES: PassOption = PassOption::flag("debug-propagation-edge-sharding");
 
 /// The options of passes that write Shardy's debugging attributes.

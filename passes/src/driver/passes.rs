@@ -72,7 +72,7 @@ impl Pass {
         if !missing.is_empty() {
             return Err(missing);
         }
-        // Other passes may invalidate the state of planning.
+        // Any other pass may change the module, so the state that planning passes left for each other is dropped.
         if self.name != "plan" && !PLANNING.contains(&self.name) {
             context.pass_data.planning = Planning::default();
         }
@@ -557,7 +557,7 @@ fn restore_implied_shardings(module: &mut Module) {
     }
 }
 
-/// Returns the mesh that planning chose; derived from the module if planning was in another run.
+/// Returns the mesh that planning chose. If planning was in another run, the mesh is derived from the shardings in the module.
 fn main_mesh(module: &Module, func: FuncId, context: &PassContext) -> Option<MeshId> {
     context.pass_data.mesh.or_else(|| planned_mesh(module, module.funcs[func].body?))
 }

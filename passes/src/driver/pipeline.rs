@@ -122,11 +122,11 @@ impl Observer for () {}
 /// The passes of the compiler, in order.
 #[derive(Clone, Debug)]
 pub struct Pipeline {
-    /// The steps that run once, before the attempts.
+    /// The steps that run once, before the program is partitioned under each propagation strategy.
     pub import: Vec<Step>,
     /// The steps that run after `prioritize` for each [`Strategy`]; the cheapest result is kept.
     pub attempt: Vec<Step>,
-    /// The steps that run on the chosen program.
+    /// The steps that run on the partitioned program with the lowest cost.
     pub finish: Vec<Step>,
 }
 
@@ -198,7 +198,7 @@ impl Pipeline {
     }
 }
 
-/// Returns the steps of one attempt: `prioritize` with its strategy, and the rest.
+/// Returns the steps for one propagation strategy: `prioritize` with this strategy, then the steps `rest`.
 pub(crate) fn attempt_by(strategy: Strategy, rest: &[Step]) -> Vec<Step> {
     let prioritize = find("prioritize").map(|pass| {
         let options = PassOptions::parse(&format!("strategy={}", strategy.as_str()), pass.options);

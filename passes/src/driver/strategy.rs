@@ -62,7 +62,7 @@ fn batch(module: &Module, func: FuncId) -> BTreeSet<usize> {
     let mut axes = [BTreeSet::new(), BTreeSet::new()];
     for (i, &arg) in args.iter().enumerate() {
         let Some(sharding) = module.shardings.sharding_of(arg) else { continue };
-        // User priorities take precedence; a second set of priorities would conflict with them.
+        // If the user set priorities, `BatchFirst` is not tried: its priorities would conflict with them.
         if sharding.dims.iter().any(|d| d.priority.is_some()) {
             return BTreeSet::new();
         }
@@ -80,10 +80,10 @@ fn batch(module: &Module, func: FuncId) -> BTreeSet<usize> {
     }
 }
 
-/// A dimension class that is sharded along some axis by arguments.
+/// A dimension class and an axis along which arguments shard it.
 #[derive(Default)]
 struct Claim {
-    /// The arguments that the axis shards along a dimension of the class.
+    /// The indices of the arguments that have a dimension of the class sharded along the axis.
     args: BTreeSet<usize>,
     /// The number of values with a dimension of the class.
     reach: usize,

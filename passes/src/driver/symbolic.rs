@@ -104,7 +104,7 @@ impl Symbols {
                 }
             }
         }
-        // The entry function's own variables are listed here; `read_calls` adds those of callees.
+        // The variables of the entry function's own parameters; `read_calls` adds those of callees.
         let names = data.arg_attrs.iter().filter_map(global_constant);
         let mut symbols = Symbols { variables: names.map(str::to_owned).collect(), dims };
         symbols.read_calls(module, func);
@@ -115,7 +115,8 @@ impl Symbols {
         symbols
     }
 
-    /// Finds the dimensions whose size the entry function passes to a callee as the size of a variable.
+    /// Finds dimensions of parameters whose size the entry function passes to a callee, as the argument that carries the size of a
+    /// variable.
     fn read_calls(&mut self, module: &Module, func: FuncId) {
         let Some(body) = module.funcs[func].body else { return };
         for &op in &module.regions[body].ops {

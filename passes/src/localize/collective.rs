@@ -94,7 +94,7 @@ impl Localizer<'_> {
         self.replace(value);
     }
 
-    /// Moves axes between dimensions, by one all-to-all for each move.
+    /// Emits one all-to-all for each entry of `moves`: it moves an axis from one dimension that it shards to another.
     fn all_to_all(&mut self, mesh: &Mesh, mut value: ValueId, moves: &[AxisMove], target: &[i64]) -> ValueId {
         for AxisMove { axes, from, to } in moves {
             let (from, to) = (*from as usize, *to as usize);

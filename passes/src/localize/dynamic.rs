@@ -193,7 +193,7 @@ impl Localizer<'_> {
             return;
         }
         let (scalar, wide) = (self.tensor_type(&[], DType::I32), self.tensor_type(&[], DType::I64));
-        // Starts of all other integer types are converted to `i64`.
+        // Whether `i32` can represent every start of this type. If not, all starts are converted to `i64`.
         let narrow = |pass: &Self, v: ValueId| {
             pass.rw.module.tensor(v).is_some_and(|t| {
                 t.dtype.bits() < 32 || (t.dtype.bits() == 32 && t.dtype.class() == DTypeClass::Signed)
@@ -242,7 +242,7 @@ impl Localizer<'_> {
         Some(self.emit(OpKind::DynamicSlice { sizes: SizeList::from_slice(sizes) }, &operands, cut))
     }
 
-    /// Returns the mask of the elements of the slab that are in the window.
+    /// Returns a mask of shape `shape` that is true for the elements of the slab that are in the window.
     fn inside(&mut self, slab: &Slab, shape: &[i64]) -> ValueId {
         let ty = self.tensor_type(shape, DType::I32);
         let index = self.emit(OpKind::Iota { dim: slab.dim as u32 }, &[], ty);

@@ -229,7 +229,7 @@ impl Localizer<'_> {
         }
     }
 
-    /// Whether an operation on windows only returns its first operand.
+    /// Whether an operation, after its operands were replaced by windows, would only return its first operand.
     pub(super) fn does_nothing(&self, op: OpId) -> bool {
         let operand = self.rw.module.shape(self.rw.module.ops[op].operands[0]);
         match &self.rw.module.ops[op].kind {

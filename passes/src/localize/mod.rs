@@ -232,9 +232,9 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
         }
         // A sharding rule is removed, since its sizes are global.
         op.attrs.remove(SHARDING_RULE_ATTR);
-        // For an operation without results, the sharding attribute is the device that runs it.
+        // The sharding attribute of an operation without results names the device that runs the operation.
         op.attrs.remove(SHARDING);
-        // The mesh that the collective refers to is removed above.
+        // A collective may refer to a mesh, and the meshes were removed above.
         if let Some(spec) = op.kind.collective_mut() {
             spec.mesh_axes = None;
         }
@@ -306,19 +306,19 @@ impl Localizer<'_> {
         self.rw.module.shardings.sharding_of(value)
     }
 
-    /// Whether devices hold different blocks of this dimension.
+    /// Whether dimension `dim` of `value` is sharded, so that devices hold different blocks of it.
     fn is_split(&self, value: ValueId, dim: usize) -> bool {
         self.sharding(value).is_some_and(|s| !s.axes(dim).is_empty())
     }
 
-    /// Whether the dimension does not divide evenly, so that its last blocks contain padding.
+    /// Whether dimension `dim` of `value` is sharded unevenly, so that its last blocks contain padding.
     fn is_padded(&self, value: ValueId, dim: usize) -> bool {
         let (Some(s), Some(ty)) = (self.sharding(value), self.global(value)) else { return false };
         let k = s.shards(&self.rw.module.meshes[s.mesh], dim);
         ty.shape[dim] % k != 0
     }
 
-    /// Inserts an operation with the location of the current one.
+    /// Inserts an operation with one result and with the source location of the operation that is being localized.
     fn emit(&mut self, kind: OpKind, operands: &[ValueId], ty: TypeId) -> ValueId {
         self.rw.op1(kind, operands, ty)
     }

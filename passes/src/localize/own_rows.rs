@@ -58,7 +58,7 @@ impl Localizer<'_> {
             }
         }
         if exchanged.is_empty() {
-            // The slice covers the other dimensions completely, also on local shapes.
+            // No other dimension is sliced, also not on local shapes, so the remaining slice would return its operand.
             self.replace(value);
             return true;
         }

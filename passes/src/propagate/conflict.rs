@@ -14,9 +14,9 @@ pub struct Conflict {
     pub axis: AxisRef,
     /// The number of elements along the factor.
     pub size: i64,
-    /// The tensor that has the axis, and its dimension.
+    /// The tensor that is sharded along the axis, and the dimension that the axis shards.
     pub has: (Subject, u32),
-    /// The tensor that lacks the axis, and its dimension.
+    /// The tensor that is not sharded along the axis, and its dimension that has the factor.
     pub lacks: (Subject, u32),
     /// Why the tensor lacks the axis.
     pub reason: Reason,
@@ -31,14 +31,14 @@ pub enum Reason {
     Taken {
         /// The dimension of the tensor that uses the axis.
         dim: u32,
-        /// Why that dimension got the axis first.
+        /// The reason why the other dimension got the axis first.
         winner: Winner,
     },
     /// The dimension is sharded along another axis.
     OtherAxis {
         /// The axis that shards the dimension.
         axis: AxisRef,
-        /// Why that axis got the dimension first.
+        /// The reason why the other axis got the dimension first.
         winner: Winner,
     },
     /// An annotation closed the dimension.
@@ -51,7 +51,7 @@ pub enum Reason {
     DoesNotDivide,
     /// The rule of the operation blocks propagation along this factor.
     Blocked,
-    /// A propagation barrier blocks this direction.
+    /// A propagation barrier blocks propagation from the tensor that has the axis to this tensor.
     Barrier,
     /// The shardings of the tensors refer to different meshes.
     OtherMesh,
@@ -64,7 +64,8 @@ pub enum Reason {
 pub enum Winner {
     /// The tensor's own annotation has the axis.
     Annotated,
-    /// User priority: the axis has the first number, which is lower than that of the other axis.
+    /// The annotation of the axis has a lower user priority number (the first field) than that of the other axis (the second field), so it
+    /// propagated first.
     UserPriority(u32, u32),
     /// The axis was propagated by operations of a class that is scheduled earlier.
     OpPriority,

@@ -191,7 +191,7 @@ impl TensorPair<'_> {
         let own = loser.factors[f].as_ref();
         let theirs = self.projection.tensors[self.has].factors[f].as_ref();
         if let (Some(own), Some(theirs)) = (own, theirs) {
-            // The axes of the factor agree up to here; the axis at this position won.
+            // The second tensor has another axis at the first position at which the two lists of axes differ. That axis took precedence.
             let differs = own.axes.iter().zip(&theirs.axes).find(|(a, b)| !overlaps(**a, **b));
             let differs = differs.map(|(a, _)| *a).or(own.axes.get(theirs.axes.len()).copied());
             if let Some(other) = differs {
@@ -289,7 +289,7 @@ impl After<'_> {
         })
     }
 
-    /// Returns the first level at which an operation propagates along a factor; `None` if it never does.
+    /// Returns the first level of the schedule at which an operation propagates along a factor; `None` if it never does.
     fn first_level(&self, node: &Node, factor: u16) -> Option<u8> {
         let factor = &self.rule.factors[usize::from(factor)];
         let carries = |profile: Profile| profile.direction(factor.kind, factor.blocked) != Direction::None;

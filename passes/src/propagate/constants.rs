@@ -29,9 +29,9 @@ pub(super) struct Copies {
 /// Analysis results for functions and named computations, by their original names.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
-    /// Functions that were analyzed.
+    /// Names of the functions that were analyzed.
     funcs: FxHashSet<Box<str>>,
-    /// Functions in `funcs` whose bodies are not constant sub-computations.
+    /// Names of the functions in `funcs` whose bodies are not constant sub-computations.
     varying_funcs: FxHashSet<Box<str>>,
     varying_computations: FxHashSet<Box<str>>,
     names: FreshNames,
@@ -45,7 +45,7 @@ struct Splitter<'m> {
     /// Whether an operation broadcasts a scalar.
     expansion: SecondaryMap<OpId, bool>,
     uses: SecondaryMap<ValueId, u32>,
-    /// The sharding group operations of each value.
+    /// For each value, the `sdy.sharding_group` operations that add it to a group.
     groups: FxHashMap<ValueId, Vec<OpId>>,
     /// Copies to insert before an operation.
     before: Insertions,

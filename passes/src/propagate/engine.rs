@@ -85,7 +85,7 @@ impl<'m> Engine<'m> {
         self.stack.extend((0..graph.nodes.len() as u32).rev());
         let mut until_check = 0_u32;
         while let Some(node) = self.stack.pop() {
-            // Reading the clock takes as long as a visit that changes nothing.
+            // The interrupt is checked only every so many visits: reading the clock takes as long as a visit that changes nothing.
             until_check = match until_check.checked_sub(1) {
                 Some(left) => left,
                 None if self.interrupt.check().is_err() => return,

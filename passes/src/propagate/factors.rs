@@ -35,7 +35,7 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Propagates axes along factors. Returns for each tensor whether it changed.
+    /// Propagates axes along factors. Returns for each tensor of the operation whether its sharding changed.
     pub(super) fn propagate(
         &self,
         strategy: PropagationStrategy,
@@ -146,7 +146,7 @@ impl Context<'_> {
         if prefix_of(&sharding.axes, &axes) != Prefix::Strict {
             return Axes::new();
         }
-        // The tensor may already have the remaining axes, which `expand` detects.
+        // The rest may contain only axes that the tensor already has; `expand` then changes nothing.
         self.truncate(&mut axes, |axis, _| free_of_other_factors(axis, tensor, f));
         axes
     }

@@ -84,7 +84,7 @@ pub(super) fn write_back(
         list.resize(results, PackedOption::default());
         list[i] = id.into();
     }
-    // This follows trimming, which may have changed only one sharding of an aliased pair.
+    // Done after axes were trimmed, which may have changed only one sharding of an aliased pair.
     agree_on_aliases(module, func, body, graph, given)
 }
 
@@ -224,7 +224,7 @@ fn write_arg(module: &mut Module, op: OpId, i: usize, id: ShardingId) {
     }
 }
 
-/// Returns open shardings of these ranks, on the mesh of sharding `id`.
+/// Returns an open sharding for each of these tensor ranks, on the mesh of sharding `id`.
 fn open_like(module: &mut Module, id: ShardingId, ranks: &[usize]) -> Vec<ShardingId> {
     let mesh = module.shardings.get(id).mesh;
     ranks.iter().map(|&rank| module.shardings.intern(TensorSharding::open(mesh, rank))).collect()

@@ -17,7 +17,7 @@ pub(super) struct Parents {
     func: SecondaryMap<RegionId, PackedOption<FuncId>>,
 }
 
-/// The value that holds a value's sharding.
+/// Tells which value stores the sharding of a value: values with the same data share one sharding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holder {
     /// The value itself.
@@ -77,7 +77,7 @@ impl Parents {
         self.of_op[op].expand()
     }
 
-    /// Returns the value that holds the sharding of `value`.
+    /// Returns which value stores the sharding of `value`.
     pub(super) fn holder(&self, module: &Module, value: ValueId) -> Holder {
         match module.values[value].def() {
             ValueDef::Result(op, _) => {

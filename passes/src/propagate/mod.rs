@@ -97,7 +97,7 @@ impl PropagateOptions {
 /// The results of propagation, apart from the shardings.
 #[derive(Clone, Debug, Default)]
 pub struct PropagateReport {
-    /// The number of node visits.
+    /// The number of times that propagation visited an operation.
     pub visits: u64,
     /// The number of changes to shardings of values.
     pub updates: u64,

@@ -310,9 +310,9 @@ pub(super) struct Recorder {
 pub(super) enum Via {
     /// An operation of which both are operands or results.
     Op(OpId),
-    /// A return: a returned value and the result of the function.
+    /// The return of a value as a result of the function.
     Return,
-    /// A donation: an argument and its result.
+    /// The donation of an argument to a result.
     Alias,
 }
 

@@ -34,17 +34,17 @@ pub(super) enum OpClass {
     Fixed(Direction),
 }
 
-/// The directions of all factors of an operation at one level.
+/// The directions in which the factors of an operation may propagate at one level of the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Profile {
     /// One direction for every factor.
     All(Direction),
-    /// One direction for pass-through factors, and one for all others.
+    /// One direction for pass-through factors (the first field), and one for all others.
     ByKind(Direction, Direction),
 }
 
 impl OpClass {
-    /// Returns the directions at a level.
+    /// Returns the directions in which factors of this class of operations propagate at a level of the schedule.
     pub(super) fn profile(self, level: u8) -> Profile {
         use Direction::{Backward, Both, Forward, None};
         match (self, level) {

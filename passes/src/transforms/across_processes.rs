@@ -219,7 +219,7 @@ fn within(groups: &[Vec<i64>], processes: Processes) -> Option<ReplicaGroups> {
     })
 }
 
-/// The text that describes a collective to the runtime; `shardc_runtime::processes` parses it.
+/// Returns the text that describes a collective to the runtime; `shardc_runtime::processes` parses it.
 fn describe(
     module: &Module,
     op: OpId,

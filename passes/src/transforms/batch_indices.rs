@@ -87,7 +87,7 @@ struct View<'a> {
     /// Dimensions of the indexed tensor that have slice size 1 and are omitted from the slices: `collapsed_slice_dims` or
     /// `inserted_window_dims`.
     single: &'a DimList,
-    /// Dimensions of the indices that are already batching dimensions.
+    /// Dimensions of the indices that are batching dimensions before this pass.
     batching: &'a DimList,
     vector_dim: u32,
 }
@@ -146,7 +146,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Converts `op` to its batched form; `None` if it stays unchanged.
+/// Replaces index components of `op` by batching dimensions; `None` if `op` is unchanged.
 fn make_batched(rw: &mut Rewriter<'_>, op: OpId, counting: &[Counting]) -> Option<()> {
     let place = rw.module.ops[op].operands.len() / 2;
     let indices = rw.module.ops[op].operands[place];

@@ -77,7 +77,7 @@ fn masked_diagonal(module: &Module, value: ValueId) -> Option<[usize; 2]> {
     }
     let mut fold = IntegerFold::new(module);
     let (a, b) = (fold.fold(a, None)?, fold.fold(b, None)?);
-    // Both iotas have the same distinct numbers, in ascending order.
+    // The mask is a diagonal if both iotas have the same distinct numbers, in ascending order.
     let is_diagonal = a.values == b.values && a.values.windows(2).all(|pair| pair[0] < pair[1]);
     let (a, b) = (a.dim?, b.dim?);
     (is_diagonal && a != b).then_some([a, b])

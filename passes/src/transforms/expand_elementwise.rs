@@ -101,7 +101,7 @@ fn expand_mulhi(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     subtract_if_negative(rw, high, b, a)
 }
 
-/// `high - (sign < 0 ? other : 0)`.
+/// Emits `high - (sign < 0 ? other : 0)`, the correction of the upper half for a negative operand `sign`.
 fn subtract_if_negative(
     rw: &mut Rewriter<'_>,
     high: ValueId,

@@ -33,7 +33,7 @@ use super::fold_pads::{is_zero, padding};
 use crate::analysis::regions::program_regions;
 use crate::rules::rule_of;
 
-/// The maximum number of parts.
+/// The maximum number of padded parts in a sum that is replaced by a concatenation.
 const MAX_PARTS: usize = 64;
 
 /// Rewrites slices and joins of fused dimensions everywhere under `body`. Replaced operations remain as dead code.

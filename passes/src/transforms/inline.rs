@@ -215,7 +215,7 @@ pub(crate) fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnost
     }
 }
 
-/// One error for each group of mutually recursive functions.
+/// Returns one error for each group of mutually recursive functions.
 fn cycles(module: &Module, graph: &DiGraph<FuncId, OpId>) -> Vec<Diagnostic> {
     let mut groups = kosaraju_scc(graph);
     for group in &mut groups {
@@ -259,13 +259,13 @@ fn cycles(module: &Module, graph: &DiGraph<FuncId, OpId>) -> Vec<Diagnostic> {
     errors
 }
 
-/// The callee of an operation, and its body.
+/// Returns the function that `op` calls, and the function's body; `None` if `op` is not a call or the function has no body.
 fn callee(module: &Module, op: OpId) -> Option<(FuncId, RegionId)> {
     let OpKind::Call { callee } = &module.ops[op].kind else { return None };
     body_of(module, callee)
 }
 
-/// The function that decomposes a composite, and its body.
+/// Returns the decomposition function of a composite, and the function's body; `None` if `op` is not a composite.
 fn decomposition(module: &Module, op: OpId) -> Option<(FuncId, RegionId)> {
     let OpKind::Composite(spec) = &module.ops[op].kind else { return None };
     body_of(module, &spec.decomposition)
@@ -279,7 +279,7 @@ fn body_of(module: &Module, callee: &str) -> Option<(FuncId, RegionId)> {
 struct Inliner<'a> {
     /// Maps values of the callee to values of the copy.
     map: ValueMap,
-    /// Call stacks, if they are recorded.
+    /// The call stacks of inlined operations, if they are requested.
     sites: Option<CallSites>,
     /// Whether named computations and composites are also replaced by their bodies.
     named: bool,
@@ -299,7 +299,8 @@ impl Inliner<'_> {
                         rw.replace(&[operand]);
                         continue;
                     }
-                    // Data flow of regions is implied, so edges are removed; their shardings stay as constraints.
+                    // The semantics of loops and branches already define data flow, so data-flow edge operations are removed; their
+                    // shardings become constraints.
                     OpKind::DataFlowEdge(said) if self.named => {
                         let said = said.or(rw.module.shardings.of(result));
                         let value = constrain(rw, operand, said);
@@ -378,7 +379,7 @@ impl Inliner<'_> {
     }
 }
 
-/// An operation and all operations nested in it.
+/// Returns an operation and all operations nested in its regions.
 fn with_inner(module: &Module, op: OpId) -> Vec<OpId> {
     let regions = module.ops[op].regions.iter();
     std::iter::once(op).chain(regions.flat_map(|&region| module.walk(region))).collect()

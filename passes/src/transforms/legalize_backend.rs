@@ -133,7 +133,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     if options.num_devices.is_some() {
         rename_entry(module);
     }
-    // Groups in the axes form are also stored as lists, and their meshes are removed.
+    // The axes form of replica groups refers to meshes, which are removed below. It is dropped, since the groups are also stored as lists.
     for op in module.ops.values_mut() {
         if let Some(spec) = op.kind.collective_mut().filter(|spec| !spec.groups.is_empty()) {
             spec.mesh_axes = None;
@@ -230,7 +230,7 @@ pub(crate) fn takes_mark(kind: &OpKind) -> bool {
 fn rename_entry(module: &mut Module) {
     let Some(entry) = module.entry() else { return };
     let old = std::mem::replace(&mut module.funcs[entry].name, "main".into());
-    // The position, which determines the printing order, stays the same.
+    // The function keeps its position in the table of names, which determines the printing order.
     if let Some(at) = module.func_names.get_index_of(&old) {
         let _ = module.func_names.replace_index(at, "main".into());
     }
@@ -265,7 +265,7 @@ fn strip(attrs: &mut AttrDict) {
     attrs.retain(|name| !is_dropped(name));
 }
 
-/// Sets the location of a diagnostic without one to that of `op`.
+/// If a diagnostic has no location, sets it to that of `op`.
 fn located(module: &Module, op: OpId, diagnostic: Diagnostic) -> Diagnostic {
     if diagnostic.user_loc.is_some() || diagnostic.span.is_some() {
         return diagnostic;

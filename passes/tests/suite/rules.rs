@@ -69,7 +69,7 @@ fn rules_match_shardy() {
         }
         let module = match shardc_stablehlo::parse(&code) {
             Ok(module) => module,
-            // Operations that shardc's IR does not have.
+            // The parser rejects operations that shardc's IR does not have; such programs are skipped.
             Err(errors) if errors.iter().all(|e| e.code == "SH0106") => {
                 unread += 1;
                 continue;
@@ -98,7 +98,7 @@ func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
 }
 "#;
 
-/// The rule of a call after its lookup in a registry.
+/// Returns the rule of the call in `text` after the rules in `registry` were applied.
 fn resolved(text: &str, registry: &RuleRegistry) -> Option<Attr> {
     let mut module = parse(text);
     registry.resolve(&mut module).expect("the rules fit");
@@ -121,7 +121,7 @@ fn registered_rules_apply_to_calls() {
     assert_eq!(resolved(CALL, &registry), None);
 }
 
-/// The error for a call whose rule does not fit.
+/// Returns the error for a call for which the registry has a rule that does not fit.
 fn fault(
     signature: &str,
     rule: impl Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync + 'static,

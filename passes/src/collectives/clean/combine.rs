@@ -94,7 +94,7 @@ impl Order {
                 }
             }
             if effect {
-                // An edge to the last operation with a side effect suffices, since that operation has an edge to the one before.
+                // A dependency on the last operation with a side effect suffices, since that operation depends on the one before it.
                 deps.extend(last_effect.replace(at as u32));
             }
             deps.sort_unstable();
@@ -197,7 +197,8 @@ impl Order {
         };
         let last = self.ops.len().saturating_sub(1);
         for (at, group) in group_of.iter().enumerate() {
-            // Members of a group are emitted only when one of their results is needed.
+            // This loop emits operations outside of groups, in order. A group is emitted when such an operation, or the end of the region,
+            // needs one of its results.
             if group.is_none() {
                 let waiting = if at == last { groups.iter().map(|g| g[0]).collect() } else { Vec::new() };
                 let mut stack: Vec<(usize, bool)> = vec![(at, false)];
@@ -315,7 +316,8 @@ fn combine_members(b: &mut Builder<'_>, members: &[OpId]) -> Combined {
     Combined { op, members: members.to_vec() }
 }
 
-/// Whether combining this collective requires flattening and concatenating operands.
+/// Whether combining `op` with other collectives requires flattening and concatenating operands. If not, the combined collective has
+/// several operands.
 fn goes_flat(module: &Module, op: OpId) -> bool {
     match &module.ops[op].kind {
         // Only an all-reduce without a channel (replica mode) gets several operands. XLA's partitioner rejects several operands in programs

@@ -51,7 +51,7 @@ impl Readers {
         self.last[value] = op.into();
     }
 
-    /// Returns the only user of a value with one use.
+    /// Returns the user of a value that has exactly one use; `None` for any other value.
     fn only(&self, value: ValueId) -> Option<OpId> {
         self.last[value].expand().filter(|_| self.count[value] == 1)
     }

@@ -120,7 +120,7 @@ fn is_form(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Reshape | OpKind::Transpose { .. } | OpKind::Convert | OpKind::Slice(_))
 }
 
-/// Returns the operands of an operation and of those in its regions.
+/// Returns the operands of an operation and of the operations in its regions.
 fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
     let data = &module.ops[op];
     let nested = data.regions.iter().flat_map(|&region| module.walk(region));

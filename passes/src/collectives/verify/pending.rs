@@ -197,7 +197,7 @@ fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<St
     let (completed, by): (Vec<AxisRef>, ReductionKind) = match kind {
         MeshCollectiveKind::AllReduce(axes, by) => (axes.to_vec(), *by),
         MeshCollectiveKind::ReduceScatter(lists, by) => (lists.iter().flatten().copied().collect(), *by),
-        // These produce unreduced values by definition.
+        // These collectives convert reduced values to unreduced values, so an unreduced result is correct.
         MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) => {
             return None;
         }
@@ -207,7 +207,7 @@ fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<St
         | MeshCollectiveKind::CollectivePermute
         | MeshCollectiveKind::Exchange => (Vec::new(), from.reduction),
     };
-    // An input program may reduce values that are not unreduced.
+    // A collective of the input program may reduce values that are not unreduced, which is no error.
     if from.unreduced.is_empty() {
         return None;
     }

@@ -80,7 +80,7 @@ impl Edges {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum On {
     Op(OpId),
-    /// The flow into a result of an operation, or into an argument of its region.
+    /// An operation, for the data flow into the given value: one of its results or an argument of its region.
     Flow(OpId, ValueId),
     /// The results of the function: the attribute of the first one holds all edges.
     Results,
@@ -107,7 +107,7 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
             Some(op) => On::Op(op),
             None => On::Results,
         };
-        // A data-flow edge has one operand, which represents all sources.
+        // A data-flow edge operation has one operand, so index 0 stands for all values that flow into it.
         let joins = step.op.is_some_and(|op| matches!(module.ops[op].kind, OpKind::DataFlowEdge(_)));
         let operands = if joins { step.slots.len() - 1 } else { operands };
         let end = |tensor: u32| -> End {
@@ -166,7 +166,7 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
     }
 }
 
-/// Whether the nodes of an operation represent data flow into its results or regions.
+/// Whether the nodes of `op` in the propagation graph represent data flow into its results or regions, rather than its sharding rule.
 fn is_flow(module: &Module, subject: &Subject<'_>, op: OpId) -> bool {
     !subject.has_edges && owns_results(&module.ops[op].kind)
 }

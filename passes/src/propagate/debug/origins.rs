@@ -42,7 +42,7 @@ impl Origin {
 struct AxisOrigins(Vec<(AxisRef, Origin)>);
 
 impl AxisOrigins {
-    /// The first origin of an axis is kept.
+    /// Adds an axis with its origin, unless the axis already has one.
     fn add(&mut self, axis: AxisRef, origin: Origin) {
         if !self.0.iter().any(|(a, _)| *a == axis) {
             self.0.push((axis, origin));
@@ -209,7 +209,7 @@ impl Table<'_> {
         }
     }
 
-    /// A result of the function has the origins of the returned value.
+    /// Writes the origins of function results: those of the returned values.
     fn results(&self, module: &mut Module, meshes: &PrimaryMap<MeshId, Mesh>) {
         for func in module.funcs.keys().collect::<Vec<_>>() {
             let returned = module.funcs[func]

@@ -85,7 +85,7 @@ impl Build<'_> {
                 args(&mut values, region);
             }
         }
-        // Two passes are needed: a region argument may share the slot of the result of a later edge.
+        // Two loops are needed: a region argument may share the sharding of a value that a later edge operation produces.
         let holders: Vec<Option<ValueId>> =
             values.iter().map(|&v| edges.holder(module, self.parents, v)).collect();
         for (&value, &holder) in values.iter().zip(&holders) {
@@ -100,7 +100,7 @@ impl Build<'_> {
         }
     }
 
-    /// Adds the node of an operation or of a data-flow edge.
+    /// Adds the propagation node of an operation that has a rule, or of the data flow that an edge operation represents.
     pub(super) fn op_or_edge(&mut self, edges: &Edges, op: OpId) {
         let data = &self.module.ops[op];
         let (&[owner], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else {

@@ -30,7 +30,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// How the sharding of a value at the boundary of a manual computation differs inside and outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Boundary {
-    /// No boundary: inside and outside are the same.
+    /// The value is not at the boundary of a manual computation.
     No,
     /// Argument `i` of the computation: its slot holds the sharding inside the computation, and its node works with the sharding of operand
     /// `i` outside.
@@ -53,7 +53,7 @@ pub(super) struct Node {
     pub(super) op: OpId,
 }
 
-/// A rule and the options that determine its propagation.
+/// A sharding rule and the options that determine how axes propagate along its factors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NodeRule {
     pub(super) rule: ShardingRule,
@@ -70,7 +70,7 @@ pub(super) struct FuncResult {
     pub(super) rule: u32,
 }
 
-/// Slots, nodes and rules in flat tables, all by index.
+/// The propagation graph: slots (stored shardings), nodes and rules in flat tables, all by index.
 #[derive(Default)]
 pub(super) struct Graph {
     slot_of: SecondaryMap<ValueId, u32>,

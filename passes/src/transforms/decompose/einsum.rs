@@ -112,7 +112,7 @@ fn labels(text: &str, rank: usize) -> Option<Vec<Label>> {
     (labels.len() == rank).then_some(labels)
 }
 
-/// Whether each label has one size, and those of the result are distinct and occur in the operands.
+/// Whether all dimensions with the same label have the same size, and the labels of the result are distinct and occur in the operands.
 fn fits(module: &Module, terms: &[Term], result: &Term) -> bool {
     let mut sizes: Vec<(Label, i64)> = Vec::new();
     for term in terms {

@@ -51,7 +51,7 @@ pub fn is_needed(module: &Module, body: RegionId) -> bool {
     module.walk(body).iter().any(|&op| is_rewritten(&module.ops[op].kind))
 }
 
-/// Whether operations of this kind are usually decomposed.
+/// Whether this pass decomposes operations of this kind, apart from the exceptions of [`decompose`].
 fn is_rewritten(kind: &OpKind) -> bool {
     matches!(
         kind,

@@ -108,7 +108,7 @@ impl ScanStep<'_, '_> {
         self.rw.splat(&value.to_le_bytes(), &[], DType::I32)
     }
 
-    /// Returns one start index per dimension: `at` along the scanned dimension.
+    /// Returns the start indices of a slice, one per dimension: `at` along the scanned dimension, and zero elsewhere.
     fn starts(&mut self, rank: usize, at: ValueId) -> SmallVec<[ValueId; 6]> {
         let zero = self.scalar(0);
         (0..rank).map(|d| if d == self.dim { at } else { zero }).collect()

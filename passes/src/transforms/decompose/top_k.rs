@@ -16,7 +16,7 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-/// Attributes of the custom call that are not copied to `chlo.top_k`.
+/// Attributes of the custom call that are not copied to `chlo.top_k`, since they describe the call.
 const DESCRIPTION: [&str; 5] =
     ["mhlo.attributes", "mhlo.version", "mhlo.backend_config", "backend_config", "called_computations"];
 

@@ -91,7 +91,7 @@ impl Refiner {
                     for (place, &arg) in module.regions[region].args.clone().iter().enumerate() {
                         let Some(&operand) = operands.get(place) else { continue };
                         refine_from(module, arg, operand);
-                        // A size that the loop carries unchanged is that of the initial value.
+                        // An integer that the loop carries unchanged always has its initial value.
                         let body_arg = regions.last().and_then(|&b| module.regions[b].args.get(place));
                         let is_invariant = body_arg.is_some() && yielded.get(place) == body_arg;
                         if is_invariant
@@ -179,7 +179,7 @@ impl Refiner {
     }
 }
 
-/// Replaces the result of the current operation by `value`, with its sharding.
+/// Replaces the result of the current operation by `value`, which gets the sharding of the result.
 fn replace(rw: &mut Rewriter<'_>, result: ValueId, value: ValueId) {
     let sharding = rw.module.shardings.of(result);
     rw.module.shardings.set(value, sharding);

@@ -109,7 +109,7 @@ fn shapes(module: &mut Module, op: OpId, integers: &Integers) -> Shapes {
         }
         _ => match infer_types(module, &kind, &operands, &regions) {
             Ok(types) => types.into_iter().map(|ty| module.types.shape_of(ty).cloned()).collect(),
-            // The verifier reports operands that do not fit.
+            // The types cannot be inferred if operands do not fit the operation; the verifier reports this.
             Err(_) => Shapes::new(),
         },
     }
@@ -154,7 +154,8 @@ fn of_branches(module: &Module, op: OpId) -> Shapes {
     merged
 }
 
-/// Returns the sizes that a bitcast keeps: all but the last dimension, which may appear or vanish.
+/// Returns the result shape of a bitcast conversion from shape `from`. The result has the same sizes, except that it may lack the last
+/// dimension or have an additional one.
 fn bitcast(from: Shape, to: &[i64]) -> Shape {
     let mut sizes: Shape = to.into();
     for (size, &known) in sizes.iter_mut().zip(&from) {

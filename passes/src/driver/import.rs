@@ -26,7 +26,7 @@ pub(super) fn import_gspmd(module: &mut Module, context: &mut PassContext) -> Pa
 pub(super) fn annotate_by_options(module: &mut Module, context: &mut PassContext) -> PassResult {
     let import = &context.import;
     match &import.mesh {
-        // `import_gspmd` has already used the mesh of the options.
+        // For a program with GSPMD annotations, `import_gspmd` has already used the mesh of the options.
         _ if context.pass_data.is_gspmd => {}
         Some(mesh) if own_mesh(module).is_some() => replace_mesh(module, &mesh.to_mesh())?,
         Some(mesh) => {

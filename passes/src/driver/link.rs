@@ -106,7 +106,7 @@ fn too_much(
         OpKind::CustomCall(spec) => number_of(spec, calls).map_or(0, |number| bytes[number]),
         _ => 0,
     };
-    // Functions are linked in the order of kept functions, which lists callees first.
+    // Functions are linked in the order of the list of separately partitioned functions, which has callees first.
     let mut order: Vec<usize> = (0..locals.len()).collect();
     order.sort_by_key(|&number| signatures[number].function);
     for number in order {

@@ -63,7 +63,7 @@ impl Pass {
     /// # Errors
     /// Returns SH0391 if a precondition does not hold, and otherwise the errors of the pass. The module must then be dropped.
     pub fn run(&self, module: &mut Module, context: &mut PassContext) -> PassResult {
-        // In a pipeline, earlier passes establish the preconditions.
+        // Preconditions are not checked in a pipeline, in which earlier passes establish them.
         if context.in_pipeline {
             return (self.apply)(module, context);
         }
@@ -613,7 +613,8 @@ fn verify_all(module: &mut Module, context: &mut PassContext) -> PassResult {
             None => verify_pending(module, body_of(module, entry)?),
             Some(_) => verify_with_calls(module, entry, interface, &context.pass_data.signatures),
         };
-        // Collectives of the input program that devices may execute a different number of times are only reported.
+        // If the input program already has collectives that devices may execute a different number of times, these are reported as errors
+        // of the program, instead of as a bug in shardc.
         let partings = context.pass_data.before.as_ref().map_or(&[][..], |before| &before.partings);
         return checked.map(|()| Vec::new()).map_err(|errors| {
             let its_own = !partings.is_empty() && errors.iter().all(|error| error.code == "SH0462");
@@ -624,7 +625,7 @@ fn verify_all(module: &mut Module, context: &mut PassContext) -> PassResult {
         Some(body) if !module.mesh_names.is_empty() => verify_pending(module, body),
         _ => verify_collectives(module, entry, None),
     };
-    // The origin of the module is unknown here: it may have been written by hand.
+    // The module may have been written by hand, so an error is reported as invalid input and not as a bug in shardc.
     checked.map(|()| Vec::new()).map_err(|mut errors| {
         errors.iter_mut().for_each(|error| error.class = Class::InvalidInput);
         errors

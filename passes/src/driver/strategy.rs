@@ -68,11 +68,11 @@ fn batch(module: &Module, func: FuncId) -> BTreeSet<usize> {
         }
         axes[usize::from(is_updated(module, func, i))].extend(sharding.split_axes().map(|a| a.axis));
     }
-    // FSDP in a training step: one axis shards both donated and other arguments.
+    // If an axis shards both donated and other arguments, the program is a training step with FSDP: the batch is not donated.
     if !axes[0].is_disjoint(&axes[1]) {
         return (0..args.len()).filter(|&i| !is_updated(module, func, i)).collect();
     }
-    // No sharded argument is donated: find the batch by dimension classes.
+    // If no sharded argument is donated, the batch is found by dimension classes.
     if axes[1].is_empty() && !axes[0].is_empty() {
         batch_by_classes(module, func, args)
     } else {

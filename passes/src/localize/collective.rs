@@ -57,7 +57,8 @@ impl Localizer<'_> {
                 let spec = self.on_channel(pairs);
                 self.collective(OpKind::CollectivePermute(spec), sent, &target)
             }
-            // The sum of storage integers of quantized elements does not represent the sum of the real numbers.
+            // Partial sums of quantized values are not supported: the sum of storage integers does not represent the sum of the real
+            // numbers.
             MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_)
                 if self.rw.module.is_quantized(operand) =>
             {

@@ -281,7 +281,8 @@ impl Localizer<'_> {
         let input = self.rw.module.ops[op].operands[0];
         let split = self.split_components(input, &spec.scatter_dims_to_operand_dims, takes_one);
 
-        // The batch dimensions of the indices along which devices hold different updates.
+        // The sharded dimensions of the indices, except batching dimensions: along these, devices hold different updates, so their results
+        // are partial.
         let rank = self.rw.module.rank(indices);
         let partial: Vec<usize> = (0..rank)
             .filter(|&d| {

@@ -207,7 +207,8 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
     module.set_process_counts(replicas, partitions);
     module.shardings.clear_values();
     module.mesh_names.clear();
-    // With one partition, XLA's partitioner does not run and does not remove marks, which become invalid when XLA removes tuples.
+    // With one partition, XLA's partitioner does not run and does not remove `mhlo.sharding` attributes, which become invalid when XLA
+    // removes tuples.
     let is_marked = partitions > 1;
     for func in module.funcs.values_mut() {
         func.res_shardings.fill(None.into());

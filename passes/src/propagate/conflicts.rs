@@ -56,7 +56,7 @@ pub(super) fn find(
         .iter()
         .map(|r| ((r.rule, Boundary::No, None), SmallVec::<[u32; 8]>::from_slice(&[r.value, r.result])));
     for ((rule, boundary, node), slots) in nodes.chain(returns) {
-        // All barriers have the same identity rule, which does not contain the direction, so the key must contain it.
+        // All propagation barriers have the same identity rule, which does not contain the direction, so the key must contain it.
         let class = node.map_or(0, |node| match node.class {
             OpClass::Fixed(direction) => 1 + direction as u32,
             _ => 0,

@@ -79,7 +79,7 @@ pub(super) fn split(module: &mut Module, func: FuncId, body: RegionId, known: &m
             splitter.groups.entry(v).or_default().push(op);
         }
     }
-    // The bodies of named computations are analyzed before their operations are visited.
+    // Bodies of named computations are analyzed first, since an operation with a named computation is constant only if the body is.
     let mut computations = splitter.module.walk_inner_first(body);
     computations.retain(|&op| is_named_computation(splitter.module, op));
     for op in computations {
@@ -140,7 +140,7 @@ impl Splitter<'_> {
             if (!self.constant[def] && !self.expansion[def]) || self.module.rank(operand) == 0 {
                 continue;
             }
-            // The last use keeps the original, so a constant with one use is never copied.
+            // The last use reads the original instead of a copy, so a constant with one use is never copied.
             if self.is_exclusive(operand) {
                 continue;
             }

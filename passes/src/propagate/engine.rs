@@ -97,7 +97,7 @@ impl<'m> Engine<'m> {
                 self.visit(node, strategy, directions);
             }
         }
-        // Repeated at the end, since results have no node, and a returned value may have changed.
+        // Function results have no node that could be revisited, so they are updated again at the end: a returned value may have changed.
         self.func_results(strategy);
     }
 
@@ -217,11 +217,11 @@ impl<'m> Engine<'m> {
             for (tensor, sharding) in outcome {
                 changed = true;
                 if tensor == 0 {
-                    // No node needs to be rescheduled: before the loop, all nodes are on the worklist, and later changes are seen at the
-                    // next level.
+                    // No node has to be put back on the worklist here: before the loop, all nodes are on it, and changes after the loop are
+                    // seen at the next level.
                     self.update(pair.value, sharding, None);
                 } else {
-                    // No node reads a result of the function, so none is rescheduled.
+                    // No node reads the sharding of a function result, so none is put back on the worklist.
                     self.shardings[pair.result as usize] = sharding;
                 }
             }

@@ -80,7 +80,7 @@ impl Context<'_> {
         // once. The factor that is first in the order gets it.
         let order = self.order(projection, &wanted);
         let operands = projection.num_operands;
-        // Results are first, since operands of an element-wise operation depend on the new shardings of results.
+        // Results are updated first, since the operands of an element-wise operation depend on the new shardings of results.
         let (first, rest) = projection.tensors.split_at_mut(operands);
         for (tensor, changed) in rest.iter_mut().zip(&mut changed[operands..]) {
             for &f in &order {
@@ -95,7 +95,7 @@ impl Context<'_> {
                     continue;
                 }
                 if self.elementwise {
-                    // An axis that the result cannot take is useless on the other operands.
+                    // In an element-wise operation, an axis that the result cannot take would be useless on the other operands.
                     for result in rest.iter() {
                         if let Some(sharding) = &result.factors[f]
                             && prefix_of(&sharding.axes, &axes) == Prefix::Strict

@@ -406,7 +406,7 @@ fn uneven_result(
     let data = &module.funcs[func];
     let ty = module.types.stored(data.results[i])?;
     let mesh = &module.meshes[found.mesh];
-    // A single element cannot be sharded.
+    // Whether dimension `d` lost axes because they do not divide it. A dimension of one element does not count, since it cannot be sharded.
     let lost = |d: &usize| {
         let parts = mesh.axes_size(&found.dims[*d].axes);
         ty.shape[*d] > 1 && found.dims[*d].axes.len() > even.dims[*d].axes.len() && ty.shape[*d] % parts != 0

@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(local.to_lists(), [[0, 1]]);
         let local = within(&lists(&[&[1], &[0], &[3], &[2]]), FOUR_IN_TWO).unwrap();
         assert_eq!(local.to_lists(), [[1], [0]]);
-        // One process has a different device order, or a group crosses processes.
+        // No common local groups: one process has another device order, a group crosses processes, or one process has no group.
         assert!(within(&lists(&[&[0, 1], &[3, 2]]), FOUR_IN_TWO).is_none());
         assert!(within(&lists(&[&[0, 2], &[1, 3]]), FOUR_IN_TWO).is_none());
         assert!(within(&lists(&[&[0, 1]]), FOUR_IN_TWO).is_none());

@@ -88,7 +88,7 @@ fn padded_parts(module: &Module, op: OpId) -> Option<(usize, SmallVec<[ValueId; 
                 (todo.len() <= MAX_PARTS).then_some(())?;
                 continue;
             }
-            // The operand is removed, and an annotation on it would be lost.
+            // The concatenation replaces this operand, so an annotation on it would be lost.
             module.shardings.of(addend).is_none().then_some(())?;
             let (spec, part, zero) = padding(module, def)?;
             let (shape, whole) = (module.shape(part), module.shape(addend));
@@ -190,7 +190,7 @@ fn through_transposes(
     let mut transposes = SmallVec::new();
     loop {
         let def = module.def_op(value).filter(|op| local.contains(op))?;
-        // The value is replaced, and an annotation on it would be lost.
+        // The rewrite replaces this value, so an annotation on it would be lost.
         if module.shardings.of(value).is_some() || !is_shared && readers.get(value) != 1 {
             return None;
         }

@@ -150,7 +150,7 @@ pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) -> Resu
     let mut inliner = Inliner { map: ValueMap::new(), named: false, sites: None, keep: &keep };
     let mut rw = Rewriter::new(module);
     for &region in regions {
-        // A copied body may contain calls.
+        // Repeated until no calls are left, since a copied body may contain calls.
         let calls = |module: &Module| module.walk(region).iter().any(|&op| callee(module, op).is_some());
         while calls(rw.module) {
             inliner.region(&mut rw, region);
@@ -177,7 +177,7 @@ pub(crate) fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnost
     let mut graph: DiGraph<FuncId, OpId> = DiGraph::new();
     let nodes: Vec<NodeIndex> = module.funcs.keys().map(|func| graph.add_node(func)).collect();
     let mut errors = Vec::new();
-    // `update_edge` would scan all callees of a function for each of its calls.
+    // Edges are found by this map, since `update_edge` would scan all callees of a function for each of its calls.
     let mut edges: FxHashMap<(FuncId, FuncId), EdgeIndex> = FxHashMap::default();
     for (caller, func) in module.funcs.iter() {
         let Some(body) = func.body else { continue };
@@ -294,7 +294,7 @@ impl Inliner<'_> {
             let data = &rw.module.ops[op];
             if let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) {
                 match data.kind {
-                    // No data flows between functions after inlining.
+                    // After inlining, no data flows between functions, so the edge operation is replaced by its operand.
                     OpKind::FuncDataFlowEdge => {
                         rw.replace(&[operand]);
                         continue;

@@ -238,7 +238,7 @@ fn rename_entry(module: &mut Module) {
 
 /// Sets the number of replicas and partitions.
 fn set_device_counts(module: &mut Module, options: &BackendOptions) {
-    // A partitioned program, whose meshes are removed, has its own counts.
+    // A partitioned program, which has no meshes, already specifies both counts. These are kept.
     let is_said = module.num_partitions().is_some() && module.num_replicas().is_some();
     if options.num_devices.is_none() && module.mesh_names.is_empty() && is_said {
         return;

@@ -20,7 +20,7 @@ fn programs() -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(&dir) else { continue };
         let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
         out.extend(files.filter(|path| {
-            // The largest programs have no features that smaller programs of the same kind lack.
+            // The largest programs are skipped: they have no features that smaller programs of the same kind lack.
             let size = std::fs::metadata(path).map_or(0, |data| data.len());
             path.extension().is_some_and(|ext| ext == "mlir") && size < 1 << 20
         }));
@@ -76,7 +76,8 @@ fn check(before: &Module, provenance: &Provenance, subject: Subject, sharding: &
                 if let AnnotationSource::Constraint(op) = origin
                     && before.ops.get(op).is_none()
                 {
-                    // Propagation created this constraint, for an operand of a manual computation.
+                    // Propagation created this constraint for an operand of a manual computation, so the original program does not contain
+                    // it.
                     continue;
                 }
                 let given = given(before, origin).unwrap_or_else(|| panic!("{origin:?} is no annotation"));

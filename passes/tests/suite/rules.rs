@@ -61,7 +61,7 @@ fn rules_match_shardy() {
             .filter_map(|l| l.split_once("op_sharding_rule<"))
             .filter_map(|(_, rest)| rest.rsplit_once('>'))
             .map(|(rule, _)| rule)
-            // A few lines are truncated on purpose.
+            // Shardy's tests truncate a few rules on purpose; these are skipped.
             .filter(|rule| parse_rule(rule).is_ok())
             .collect();
         if expected.is_empty() {

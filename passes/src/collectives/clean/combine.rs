@@ -136,7 +136,8 @@ impl Order {
         let mut closed: Vec<Vec<usize>> = Vec::new();
         let limit_of = |at: usize| if goes_flat(module, self.ops[at]) { limit / COPIED } else { limit };
         let is_small = |at: usize| can_combine(module, self.ops[at]).filter(|&bytes| bytes <= limit_of(at));
-        // Whether each operation is a collective that may be combined, and so increases the levels of operations that depend on it.
+        // Whether each operation is a collective that may be combined. Such a collective adds one to the levels of the operations that
+        // depend on it.
         let mut counts: Vec<bool> = vec![false; self.ops.len()];
         let mut order: Vec<usize> = (0..self.ops.len()).collect();
         // This is also a topological order: dependencies are needed no later than their dependents.

@@ -92,7 +92,7 @@ impl Merger<'_> {
     fn find(&self, key: u64, op: OpId, region: RegionId) -> Option<OpId> {
         let module = &*self.rw.module;
         let is_collective = module.ops[op].kind.collective().is_some();
-        // Reuse of a result from an enclosing region extends its live range.
+        // Reuse of a result from an enclosing region extends its live range, so its size is limited by `keep_bytes`.
         let bytes =
             || module.ops[op].results.iter().filter_map(|&v| module.tensor(v)?.num_bytes()).sum::<i64>();
         let at = |number: u32| self.seen.get(number.checked_sub(1)? as usize);

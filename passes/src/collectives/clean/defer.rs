@@ -138,7 +138,7 @@ fn accumulator(
             lies = linear_forms::formed(module, op, i, &lies)?;
             forms.push((op, i, lies.clone()));
         }
-        // All partial sums must be unreduced along the same axes, since one reshard reduces them.
+        // All added partial sums must be unreduced along the same axes, since one reshard after the loop reduces their sum.
         let is_alike = pending.get_or_insert_with(|| lies.clone()).same_placement(&lies);
         if !is_wanted(added)? || !is_wanted(data.results[0])? || !is_alike {
             return None;

@@ -304,7 +304,7 @@ impl<'m, R: Relations> Flow<'m, R> {
     /// Returns the replica groups of a collective, or the source-target pairs of a permute.
     fn groups(&self, op: OpId, spec: &CollectiveSpec) -> ReplicaGroups {
         if let Some(ManualContext { mesh, scope }) = &self.written {
-            // Planning rejects invalid groups.
+            // Invalid groups count as no groups here: planning reports them as errors.
             return device_groups(self.module, op, mesh, scope).unwrap_or_default();
         }
         let is_permute = matches!(self.module.ops[op].kind, OpKind::CollectivePermute(_));
@@ -500,7 +500,7 @@ impl<'m, R: Relations> Flow<'m, R> {
             let apart = self.relations.apart();
             return self.set_all(&module.ops[op].results, apart);
         };
-        // Facts from another call of this function do not apply to this call.
+        // The same function may have been analyzed for another call. These results do not apply to this call and are removed.
         let (ops, regions) = module.walk_with_regions(body, |_| true);
         let results = ops.iter().flat_map(|&op| &module.ops[op].results);
         let args = regions.iter().flat_map(|&region| &module.regions[region].args);
@@ -652,7 +652,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         let &[cond, body] = data.regions.as_slice() else { return };
         let (in_cond, in_body) = (&module.regions[cond].args, &module.regions[body].args);
         let carried = data.operands.len();
-        // The module verifier reports loops in which these counts differ.
+        // The loop is malformed if these counts differ. The module verifier reports this.
         if (in_cond.len(), in_body.len(), data.results.len()) != (carried, carried, carried) {
             return;
         }

@@ -47,10 +47,10 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
     let data = &module.ops[op];
     let name = data.kind.title();
     match &data.kind {
-        // The shardings define the conversion. Lowering chooses the collectives, or reports that none can do it.
+        // Any conversion between shardings is correct here. Lowering chooses the collectives, or reports that none can do it.
         OpKind::Reshard(_) | OpKind::ShardingConstraint(_) => return None,
         OpKind::MeshCollective(collective) => return completion(module, op, &collective.kind),
-        // Values that enter and leave regions must be unreduced along the same axes.
+        // The values that enter and leave the regions of a loop, for the same carried value, must be unreduced along the same axes.
         OpKind::While => {
             let ends = data.regions.iter().skip(1);
             let args = data.regions.iter().map(|&r| module.regions[r].args.as_slice());

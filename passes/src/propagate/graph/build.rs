@@ -138,7 +138,7 @@ impl<'m> Build<'m> {
         let known = has_rule(&data.kind, self.rules.set);
         // Attributes may contain a user-defined rule (`sdy.sharding_rule`).
         if known && elementwise && data.results.len() == 1 && data.attrs.is_empty() {
-            // Most operations are of this kind, so their rule is looked up before it is built.
+            // Most operations are element-wise with one type, so their rule is looked up by type and is built only if it is not found.
             let ty = module.values[data.results[0]].ty;
             let shape = module.shape(data.results[0]);
             if data.operands.iter().all(|&v| module.shape(v) == shape) {

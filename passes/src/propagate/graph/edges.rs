@@ -53,7 +53,7 @@ impl Edges {
                 None => value,
                 Some(op) => match &module.ops[op].kind {
                     OpKind::While => *module.ops[op].results.get(i as usize)?,
-                    // Uses inside the region see the operand's sharding.
+                    // Users in the region of `async_start` read the sharding of the operand.
                     OpKind::AsyncStart => {
                         let operand = *module.ops[op].operands.get(i as usize)?;
                         return self.holder(module, parents, operand);

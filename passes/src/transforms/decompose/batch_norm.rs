@@ -67,7 +67,7 @@ impl Norm<'_, '_> {
         let (mean, mean_square) = (self.per_element(sum)?, self.per_element(squares)?);
         let square_mean = self.multiply(mean, mean);
         let variance = self.rw.binary(BinaryOp::Subtract, mean_square, square_mean);
-        // Rounding must not make the variance negative.
+        // The variance is clamped to zero: rounding could make it negative.
         let zero = self.rw.full(0.0, variance)?;
         let variance = self.rw.binary(BinaryOp::Maximum, variance, zero);
         let inverse = self.inverse_deviation(variance)?;

@@ -15,7 +15,7 @@ use crate::sharding::signature::Signatures;
 /// The results of partitioning, in addition to the program.
 #[derive(Clone, Debug)]
 pub struct Partitioned {
-    /// Which annotations propagated first.
+    /// The propagation strategy of the result: which annotations propagated first.
     pub strategy: Strategy,
     /// Shardings, memory kinds and donations of arguments and results.
     pub interface: Interface,
@@ -25,7 +25,7 @@ pub struct Partitioned {
     pub warn_bytes: u64,
     /// Statistics of the clean-up of collectives.
     pub cleaned: CleanReport,
-    /// The signatures of calls whose callees still have to be partitioned.
+    /// The signatures (argument and result shardings) of calls of functions that still have to be partitioned.
     pub(crate) signatures: Signatures,
 }
 
@@ -148,7 +148,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Partitions the function under one strategy.
+    /// Partitions the entry function under one propagation strategy.
     fn attempt(
         &mut self,
         strategy: Strategy,

@@ -66,7 +66,7 @@ pub struct ImportOptions {
     pub inline_budget: Option<u64>,
 }
 
-/// Results of passes that are not in the module. A pass that runs alone recomputes them if possible.
+/// Results of passes that are not part of the module. A pass that runs outside of a pipeline recomputes them if possible.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PassData {
     /// Warnings of `import-gspmd`.
@@ -74,9 +74,9 @@ pub(crate) struct PassData {
     /// Whether the program was annotated with GSPMD shardings (`mhlo.sharding`).
     pub(crate) is_gspmd: bool,
     pub(crate) sites: Option<CallSites>,
-    /// The signatures (argument and result shardings) of calls of the functions in `kept`, in the planned program.
+    /// The functions that are partitioned separately instead of being inlined.
     pub(crate) kept: KeptFunctions,
-    /// The signatures of calls of these functions in the planned program.
+    /// The signatures (argument and result shardings) of calls of the functions in `kept`, in the planned program.
     pub(crate) signatures: Signatures,
     /// State that an attempt (the partitioning under one strategy) leaves for the next attempt.
     pub(crate) shared: Shared,
@@ -123,7 +123,7 @@ pub(crate) struct BeforePlan {
 }
 
 impl PassContext {
-    /// Returns the context of a pass that runs alone.
+    /// Returns the context for a pass that runs outside of a pipeline.
     #[must_use]
     pub fn new(mode: SpmdMode, options: PassOptions) -> Self {
         PassContext { mode, options, ..PassContext::default() }

@@ -79,9 +79,9 @@ impl Step {
 pub struct PassRun<'a> {
     /// The pass and its options.
     pub step: &'a Step,
-    /// The number of earlier runs, in all attempts together.
+    /// The number of passes that ran before this one, under all propagation strategies together.
     pub number: usize,
-    /// The strategy of the attempt; `None` for import passes.
+    /// The propagation strategy under which the pass runs; `None` for import passes.
     pub strategy: Option<Strategy>,
 }
 

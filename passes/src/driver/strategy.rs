@@ -151,7 +151,7 @@ pub fn prioritize(module: &mut Module, func: FuncId, strategy: Strategy) {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Priorities {
     args: Vec<(ValueId, TensorSharding)>,
-    /// The annotations of results, each with the result index.
+    /// The annotations of function results that change, each with the index of its result.
     results: Vec<(usize, TensorSharding)>,
 }
 

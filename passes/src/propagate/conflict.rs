@@ -8,7 +8,7 @@ use super::subjects::Subject;
 /// factor, is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The operation; `None` for the return of the function.
+    /// The operation whose tensors disagree; `None` for a returned value and its function result.
     pub op: Option<OpId>,
     /// The axis or sub-axis on which the tensors disagree.
     pub axis: AxisRef,
@@ -18,9 +18,9 @@ pub struct Conflict {
     pub has: (Subject, u32),
     /// The tensor that is not sharded along the axis, and its dimension that has the factor.
     pub lacks: (Subject, u32),
-    /// Why the tensor lacks the axis.
+    /// The reason why `lacks` is not sharded along the axis.
     pub reason: Reason,
-    /// Additional bytes of the tensor on each device, compared to sharding along the axis.
+    /// The bytes that `lacks` takes on each device in addition to those that it would take if sharded along the axis.
     pub bytes: u64,
 }
 

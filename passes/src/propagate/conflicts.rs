@@ -19,8 +19,8 @@ use super::subjects::{AxisRole, Subject};
 use crate::rules::sharding_rule::{ShardingRule, TensorMapping};
 use crate::sharding::sub_axes::{minus, overlaps};
 
-/// A disagreement between two tensors of a rule. Tensors are identified by index, so that all operations with the same rule and shardings
-/// share the result.
+/// A disagreement between two tensors of an operation. They are identified by index, so that all operations with the same rule and
+/// shardings share the result.
 #[derive(Clone, Copy, Debug)]
 struct Difference {
     factor: u16,

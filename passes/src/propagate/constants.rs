@@ -47,7 +47,7 @@ struct Splitter<'m> {
     uses: SecondaryMap<ValueId, u32>,
     /// For each value, the `sdy.sharding_group` operations that add it to a group.
     groups: FxHashMap<ValueId, Vec<OpId>>,
-    /// Copies to insert before an operation.
+    /// The copies to insert, by the operation before which they are inserted.
     before: Insertions,
     copies: Copies,
     /// Maps originals to copies for the current use; `copied` lists the keys.
@@ -272,7 +272,7 @@ fn is_named_computation(module: &Module, op: OpId) -> bool {
     matches!(module.ops[op].kind, OpKind::NamedComputation(_))
 }
 
-/// All operations under a region in pre-order, except those in named computations.
+/// Returns all operations under a region in pre-order, except those in named computations.
 fn own_ops(module: &Module, region: RegionId) -> Vec<OpId> {
     let mut out = Vec::new();
     let mut stack: Vec<(RegionId, usize)> = vec![(region, 0)];

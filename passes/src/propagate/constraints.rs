@@ -17,7 +17,7 @@ use crate::sharding::access::ShardingAccess;
 /// How data flow is defined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
-    /// Operations imply data flow: loops, branches, barriers and computations.
+    /// The semantics of loops, branches, barriers and computations define data flow.
     Implied,
     /// Only `sdy.data_flow_edge` operations define data flow.
     Edges,

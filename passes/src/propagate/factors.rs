@@ -27,7 +27,7 @@ pub enum PropagationStrategy {
 pub(super) struct Context<'a> {
     pub(super) mesh: &'a Mesh,
     pub(super) factors: &'a [Factor],
-    /// The direction of each factor.
+    /// Returns the directions in which the factor with this index may propagate.
     pub(super) direction: &'a dyn Fn(usize) -> Direction,
     pub(super) elementwise: bool,
     /// Whether sub-axes are never propagated (Shardy's conservative propagation).
@@ -151,8 +151,8 @@ impl Context<'_> {
         axes
     }
 
-    /// Truncates a list at the first axis that `keep` does not keep in full. `keep` gets the axis and the product of the sizes before it,
-    /// and returns the major part to keep.
+    /// Truncates a list of axes at the first axis of which `keep` returns only a part, which ends the list, or nothing. `keep` gets the
+    /// axis and the product of the sizes of the axes before it, and returns the major part to keep.
     fn truncate(&self, axes: &mut Axes, keep: impl Fn(AxisRef, i64) -> Option<AxisRef>) {
         let mut before = 1;
         for i in 0..axes.len() {
@@ -215,8 +215,8 @@ fn free_of_other_factors(axis: AxisRef, tensor: &TensorFactors, f: usize) -> Opt
     })
 }
 
-/// Returns the longest list on which the tensors of the operation agree along a factor, without conflicts with other factors. Only tensors
-/// on the source side may extend it.
+/// Returns the longest list of axes on which the tensors of the operation agree along a factor, without conflicts with other factors. Only
+/// tensors on the source side of `direction` may extend it.
 fn compatible_axes(projection: &Projection, f: usize, direction: Direction) -> Axes {
     let (first, second) = match direction {
         Direction::None => return Axes::new(),

@@ -88,8 +88,8 @@ pub(super) fn write_back(
     agree_on_aliases(module, func, body, graph, given)
 }
 
-/// If a donated argument and its result still differ, the annotated one determines the sharding of both; if neither is annotated, the
-/// argument does. If both are annotated, both stay unchanged.
+/// If the shardings of a donated argument and its result still differ, the annotated one is used for both; if neither is annotated, that of
+/// the argument. If both are annotated, both stay unchanged.
 ///
 /// Returns the subjects that took the sharding of an aliased subject.
 fn agree_on_aliases(

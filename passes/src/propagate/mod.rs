@@ -99,7 +99,7 @@ impl PropagateOptions {
 pub struct PropagateReport {
     /// The number of times that propagation visited an operation.
     pub visits: u64,
-    /// The number of changes to shardings of values.
+    /// The number of times that the sharding of a value changed.
     pub updates: u64,
     /// The origins of axes, if requested.
     pub provenance: Option<Box<Provenance>>,

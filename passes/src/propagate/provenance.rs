@@ -87,7 +87,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The annotation at which the chain ends.
+    /// Returns the annotation that the axis comes from: the end of the path.
     #[must_use]
     pub fn origin(&self) -> Option<AnnotationSource> {
         match self.links.last()?.cause {
@@ -137,7 +137,7 @@ impl Provenance {
         })
     }
 
-    /// Every arrival, in chronological order.
+    /// Returns every arrival of an axis at a value, in chronological order.
     #[must_use]
     pub fn arrivals(&self) -> &[Arrival] {
         &self.arrivals
@@ -206,7 +206,7 @@ impl Provenance {
         out
     }
 
-    /// The axes on which operands and results of operations disagree, and the reasons.
+    /// Returns the axes on which operands and results of operations disagree after propagation, and the reasons.
     #[must_use]
     pub fn conflicts(&self) -> &[Conflict] {
         &self.conflicts

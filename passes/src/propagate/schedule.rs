@@ -22,15 +22,15 @@ pub(super) const LEVELS: u8 = 5;
 /// The classes of operations that the schedule distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum OpClass {
-    /// An operation that preserves the layout; `single` if no operand has another use.
+    /// An operation that preserves the layout. `single` is true if none of its operands has another use.
     PassThrough { single: bool },
-    /// An operation that reads or writes a slice at a dynamic index.
+    /// An operation that reads or writes a slice at a dynamic index. `single` is true if none of its operands has another use.
     DynamicSlice { single: bool },
     /// A broadcast.
     Broadcast,
     /// Any other operation: contractions, reductions, gathers.
     Other,
-    /// A propagation barrier: the same direction at every level.
+    /// A propagation barrier, which has the given direction at every level of the schedule.
     Fixed(Direction),
 }
 

@@ -9,8 +9,8 @@
 use rustc_hash::FxHashSet;
 use shardc_ir::{Effect, Module, OpId, OpKind, RegionId, UseCounts, ValueDef, ValueId};
 
-/// Removes dead loop-carried values from the loops under `region`, with the operations that compute only those. Returns whether there were
-/// any.
+/// Removes dead loop-carried values from the loops under `region`, with the operations that compute only dead values. Returns whether there
+/// were any.
 pub(super) fn drop_dead_carries(module: &mut Module, region: RegionId) -> bool {
     let order = module.walk(region);
     let loops: Vec<OpId> =

@@ -114,7 +114,8 @@ fn dense(rw: &mut Rewriter<'_>, op: OpId, spec: &CollectiveSpec) -> Option<Value
     Some(rw.alike_to(OpKind::Select, &[is_received, picked, init], init))
 }
 
-/// Sends each member of the group its chunk of a list. Received chunks are in the order of their senders.
+/// Emits an all-to-all that sends each member of the group its part of `list`, which has `size` equal parts. Received parts are in the
+/// order of their senders.
 fn exchange(rw: &mut Rewriter<'_>, list: ValueId, size: i64, spec: &CollectiveSpec) -> ValueId {
     let kind = OpKind::AllToAll {
         split_dim: 0,
@@ -125,7 +126,7 @@ fn exchange(rw: &mut Rewriter<'_>, list: ValueId, size: i64, spec: &CollectiveSp
     rw.alike(kind, &[list])
 }
 
-/// Concatenates the operands of the group along dimension 0.
+/// Emits an all-gather that concatenates the operands of all members of the group along dimension 0.
 fn gathered(rw: &mut Rewriter<'_>, operand: ValueId, size: i64, spec: &CollectiveSpec) -> ValueId {
     let use_global_device_ids = spec.channel.is_some();
     let spec = Box::new(CollectiveSpec { use_global_device_ids, ..spec.clone() });

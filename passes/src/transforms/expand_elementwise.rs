@@ -71,7 +71,7 @@ pub(super) fn expand_for_plugin(module: &mut Module) {
     }
 }
 
-/// A constant with the type of `value`, which may be complex. `None` if the shape of `value` is not static.
+/// Emits the constant `number` with the type of `value`, which may be complex. `None` if the shape of `value` is not static.
 fn number(rw: &mut Rewriter<'_>, number: f64, value: ValueId) -> Option<ValueId> {
     rw.module.tensor(value).filter(|ty| ty.is_static())?;
     rw.full(number, value)
@@ -116,7 +116,7 @@ fn subtract_if_negative(
     Some(rw.binary(BinaryOp::Subtract, high, excess))
 }
 
-/// The upper half of a `ui64` product, from four half-width products (Knuth, The Art of Computer Programming, 4.3.1).
+/// Emits the upper half of a `ui64` product, from four half-width products (Knuth, The Art of Computer Programming, 4.3.1).
 fn expand_mulhi_u64(rw: &mut Rewriter<'_>, a: ValueId, b: ValueId) -> Option<ValueId> {
     use BinaryOp as B;
     let half = rw.full(32.0, a)?;

@@ -59,7 +59,8 @@ fn has_foreign_value(value: &Attr) -> bool {
     }
 }
 
-/// The dialects of attributes (`#dialect.name`, `#dialect<...>`) and types (`!dialect.name`) in a text, outside of string literals.
+/// Returns the names of the dialects of attributes (`#dialect.name`, `#dialect<...>`) and types (`!dialect.name`) in a text, outside of
+/// string literals.
 fn dialects(text: &str) -> impl Iterator<Item = &str> {
     let outside_of_strings = text.split('"').step_by(2);
     outside_of_strings.flat_map(|part| {

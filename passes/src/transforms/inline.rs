@@ -33,7 +33,7 @@ use smallvec::SmallVec;
 use crate::analysis::inlined_size::{check_size, check_size_except};
 use crate::analysis::symbols::drop_unused_funcs;
 
-/// The call stacks of operations before inlining.
+/// For each inlined operation, the stack of calls through which it was inlined.
 #[derive(Clone, Debug, Default)]
 pub struct CallSites {
     /// For each inlined operation, the index in `calls` of the innermost call that it was inlined from, plus one.
@@ -44,7 +44,7 @@ pub struct CallSites {
 }
 
 impl CallSites {
-    /// The calls through which an operation was inlined, innermost first.
+    /// Returns the calls through which an operation was inlined, innermost first.
     #[must_use]
     pub fn of(&self, op: OpId) -> Vec<OpId> {
         let mut out = Vec::new();
@@ -277,7 +277,7 @@ fn body_of(module: &Module, callee: &str) -> Option<(FuncId, RegionId)> {
 }
 
 struct Inliner<'a> {
-    /// Maps values of the callee to values of the copy.
+    /// Maps values in the callee's body to values in its inlined copy.
     map: ValueMap,
     /// The call stacks of inlined operations, if they are requested.
     sites: Option<CallSites>,

@@ -39,7 +39,7 @@ use super::{
     row_major_fft, whole_to_host, wide_products,
 };
 
-/// The deepest nesting of regions. It keeps this pass and the recursive readers of MLIR from overflowing the stack.
+/// The maximum nesting depth of regions. It prevents stack overflows in this pass and in the recursive readers of MLIR.
 const MAX_DEPTH: usize = 128;
 
 /// The XLA compiler for which a program is legalized.
@@ -68,7 +68,7 @@ pub struct BackendOptions {
     /// ends require. `None` means the size of the module's largest mesh. Without a mesh, the module's own counts stay, or are set to 1 if
     /// it has none.
     pub num_devices: Option<usize>,
-    /// The compiler of the program.
+    /// The compiler for which the program is legalized.
     pub backend: Backend,
     /// The number of processes that run the program through XLA's CPU client, each of whose clients supports one process; 0 means 1.
     /// Collectives that cross processes become calls of the runtime. `num_devices` is then required and counts the devices of all
@@ -252,7 +252,7 @@ fn set_device_counts(module: &mut Module, options: &BackendOptions) {
     module.set_process_counts(replicas as i64, partitions as i64);
 }
 
-/// The number of devices that run the program.
+/// Returns the number of devices that run the program.
 fn num_devices(module: &Module, options: &BackendOptions) -> usize {
     let of_meshes = || module.meshes.values().map(|mesh| mesh.num_devices()).max();
     options.num_devices.or_else(of_meshes).unwrap_or(1)

@@ -63,7 +63,7 @@ fn order_region(rw: &mut Rewriter<'_>, region: RegionId) -> bool {
     has_any
 }
 
-/// The state of the walk over a region.
+/// The state of the walk over the operations of a region, in order.
 #[derive(Default)]
 struct Turns {
     /// The last loop or branch with collectives, and the number of loops and branches with collectives so far.

@@ -149,7 +149,7 @@ fn real_type(module: &mut Module, value: ValueId) -> Option<TypeId> {
     Some(module.types.tensor(&shape, dtype))
 }
 
-/// The real numbers that `value` represents: `(value - zero_point) * scale`.
+/// Emits the real numbers that `value` represents: `(value - zero_point) * scale`.
 fn dequantized(rw: &mut Rewriter<'_>, value: ValueId) -> Option<ValueId> {
     let ty = rw.module.values[value].ty;
     let Some(tensor) = rw.module.types.as_quantized(ty).cloned() else { return Some(value) };
@@ -167,7 +167,7 @@ fn dequantized(rw: &mut Rewriter<'_>, value: ValueId) -> Option<ValueId> {
     Some(rw.binary(BinaryOp::Multiply, numbers, scales))
 }
 
-/// `value` in the quantized type of `like`: `value / scale + zero_point`, clamped and rounded.
+/// Emits `value` in the quantized type of `like`: `value / scale + zero_point`, clamped and rounded.
 fn quantized(rw: &mut Rewriter<'_>, value: ValueId, like: ValueId) -> Option<ValueId> {
     let ty = rw.module.values[like].ty;
     let Some(tensor) = rw.module.types.as_quantized(ty).cloned() else { return Some(value) };
@@ -185,7 +185,8 @@ fn quantized(rw: &mut Rewriter<'_>, value: ValueId, like: ValueId) -> Option<Val
     Some(rw.op1(OpKind::Convert, &[rounded], ty))
 }
 
-/// A tensor with one quantization parameter for each element of a quantized tensor.
+/// Emits a tensor that contains, for each element of a quantized tensor, the parameter of its quantization that `number` returns, such as
+/// the scale.
 fn each(
     rw: &mut Rewriter<'_>,
     tensor: &QuantTensor,

@@ -67,7 +67,7 @@ fn read_and_written(name: &str, source: &str) -> String {
     text(&module)
 }
 
-/// Every sharding in a text, sorted.
+/// Returns every sharding in a text, sorted.
 fn shardings(text: &str) -> Vec<&str> {
     let mut out: Vec<&str> =
         text.split("mhlo.sharding = \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();

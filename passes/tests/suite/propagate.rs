@@ -80,7 +80,7 @@ fn shardings_match_the_expected_text() {
     }
 }
 
-/// The shared data folder, if it exists.
+/// Returns the path of the shared data folder, if the folder exists.
 fn shared() -> Option<PathBuf> {
     let path = std::env::var_os("SHARDC_SHARED")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared")), PathBuf::from);
@@ -224,7 +224,7 @@ impl Random {
         (self.0 >> 33) as usize % n
     }
 
-    /// A sharding with axes and sub-axes, open and closed dimensions, priorities and replicated axes.
+    /// Returns a random sharding with axes and sub-axes, open and closed dimensions, priorities and replicated axes.
     fn sharding(&mut self, mesh_id: MeshId, mesh: &Mesh, rank: usize) -> TensorSharding {
         let mut out = TensorSharding::replicated(mesh_id, rank);
         for (i, &n) in mesh.axes.values().enumerate() {

@@ -11,7 +11,7 @@ use shardc_passes::propagate::{
 };
 use shardc_passes::transforms::inline::inline_calls;
 
-/// The programs of this repository, and those of the corpus in the shared folder, if it exists.
+/// Returns the paths of the programs of this repository, and of those in the corpus of the shared folder, if it exists.
 fn programs() -> Vec<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs");
     let shared = std::env::var_os("SHARDC_SHARED").map(|dir| Path::new(&dir).join("corpus/jax"));
@@ -29,7 +29,7 @@ fn programs() -> Vec<PathBuf> {
     out
 }
 
-/// The sharding of an annotation of a program before propagation.
+/// Returns the sharding that an annotation has in the program before propagation.
 fn given(module: &Module, annotation: AnnotationSource) -> Option<TensorSharding> {
     let func = module.entry()?;
     let body = module.funcs[func].body?;

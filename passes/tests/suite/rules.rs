@@ -13,7 +13,7 @@ fn parse(text: &str) -> Module {
     shardc_stablehlo::parse(text).unwrap_or_else(|errors| panic!("{errors:#?}"))
 }
 
-/// The rules of each function's operations; those of nested regions only if `nested`.
+/// Returns, for each function, its name and the rules of its operations, including those in nested regions if `nested`.
 fn rules(module: &Module, nested: bool) -> Vec<(String, Vec<String>)> {
     let rules_of = |body| {
         let ops = if nested { module.walk(body) } else { module.regions[body].ops.to_vec() };
@@ -38,7 +38,7 @@ fn rules_match_the_expected_text() {
     }
 }
 
-/// The shared data folder, if it exists.
+/// Returns the path of the shared data folder, if the folder exists.
 fn shared() -> Option<PathBuf> {
     let path = std::env::var_os("SHARDC_SHARED")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared")), PathBuf::from);

@@ -246,7 +246,7 @@ struct Emission<'a, 'm> {
     groups: &'a [Vec<usize>],
     /// For each operation, the index in `groups` of its group; `None` if it is not combined.
     group_of: &'a [Option<usize>],
-    /// Which operations have been emitted.
+    /// Whether each operation has been emitted.
     done: Vec<bool>,
     /// The operations in their new order.
     builder: Builder<'m>,

@@ -13,7 +13,7 @@ pub(super) struct Agreement(u32);
 impl Agreement {
     /// All devices are equivalent.
     pub(super) const ALIKE: Agreement = Agreement(0);
-    /// If relations are handles into [`Agreements`]: no two devices are equivalent.
+    /// No two devices are equivalent. Valid only for relations that are handles into [`Agreements`].
     pub(super) const APART: Agreement = Agreement(1);
 
     /// Returns this set of digits with the digit of index `digit` added.

@@ -225,7 +225,7 @@ fn meets(module: &Module, op: OpId) -> bool {
     }
 }
 
-/// The manual computation that is analyzed.
+/// The mesh and manual axes that collectives in the analyzed manual computation refer to.
 struct ManualContext<'m> {
     mesh: &'m Mesh,
     /// The manual axes at the current operation.
@@ -239,9 +239,9 @@ struct Flow<'m, R: Relations> {
     relations: R,
     /// For each value, which devices hold equal copies of it.
     of: SecondaryMap<ValueId, Agreement>,
-    /// The concatenated operands of values that are concatenations, or results of collectives on concatenations.
+    /// For each value that is a concatenation, or the result of a collective on a concatenation: the concatenated operands.
     parts: FxHashMap<ValueId, Concatenated>,
-    /// Scalar integers that are functions of the device ID.
+    /// The values of scalar integers that are functions of the device ID.
     known: FxHashMap<ValueId, R::Number>,
     /// Loops that were analyzed at least once, so that their carried values have a relation.
     begun: FxHashSet<OpId>,
@@ -687,8 +687,8 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Joins the facts about `value` into the arguments `args` of a loop; the `first` time, it copies them. Returns whether the facts
-    /// change.
+    /// Merges what is known about `value`, which enters a loop, into the region arguments `args`; the `first` time, copies it. Returns
+    /// whether what is known about the arguments changed.
     fn join_carried(&mut self, value: ValueId, args: &[ValueId], first: bool) -> bool {
         let mut changed = false;
         for &arg in args {

@@ -26,7 +26,7 @@ pub(super) struct Coordinates {
 /// The effect of a collective permute on coordinates.
 #[derive(Clone, Copy)]
 struct Moved {
-    /// The digits in which source and target of any pair differ.
+    /// The digits of the device ID in which the source and the target of at least one pair differ.
     digits: Agreement,
     /// Whether the permute maps these digits in the same way for every combination of the other digits.
     is_alike: bool,

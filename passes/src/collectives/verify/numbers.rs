@@ -27,7 +27,8 @@ enum Values {
     /// A value for each combination of the digits on which the number depends; the most significant digit varies
     /// slowest.
     Table(PerDevice),
-    /// `base` plus a multiple of each digit on which the number depends, in order. Used if a table would be too large.
+    /// The integer is `base` plus, for each digit on which it depends, the digit times its entry in `factors`. Used if a table would be too
+    /// large.
     Sum { base: i64, factors: SmallVec<[i64; 6]> },
 }
 

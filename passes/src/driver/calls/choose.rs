@@ -98,7 +98,7 @@ struct Facts {
     entry: FuncId,
     /// The number of operations, excluding calls.
     own: SecondaryMap<FuncId, u64>,
-    /// The callees of the function's calls.
+    /// For each function, the functions that it calls.
     calls: SecondaryMap<FuncId, Vec<FuncId>>,
     /// Whether the function is reachable from the entry function.
     reached: SecondaryMap<FuncId, bool>,

@@ -118,7 +118,7 @@ struct StandIns<'a> {
 }
 
 impl StandIns<'_> {
-    /// Replaces calls of kept functions under a region by custom calls with sharding rules. Annotations of parameters and
+    /// Replaces calls of separately partitioned functions under a region by custom calls with sharding rules. Annotations of parameters and
     /// results become sharding constraints, as in the inliner.
     fn region(&mut self, rw: &mut Rewriter<'_>, region: RegionId) {
         rw.enter(region);

@@ -17,7 +17,7 @@ const ARG_EDGES: &str = "sdy.block_arg_propagation_edges";
 /// A tensor of an operation: `(false, i)` is operand `i`, and `(true, i)` is result `i`.
 type End = (bool, u32);
 
-/// For each step, the edges of the propagated axes.
+/// The propagation edges of one operation: for each step, the axes that it propagated, with their sources and targets.
 #[derive(Clone, Debug, Default)]
 struct Edges {
     steps: BTreeMap<usize, Vec<(AxisRef, End, End)>>,

@@ -57,7 +57,7 @@ struct EdgeStep {
     axes: Rc<[Introduced]>,
 }
 
-/// The steps of one propagation run.
+/// A log of the changes to shardings in one propagation run.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     known: FxHashMap<Box<[u32]>, Rc<[Introduced]>>,

@@ -267,7 +267,7 @@ impl Table<'_> {
         }
     }
 
-    /// The origin of an argument or a result of a manual computation.
+    /// Returns the origin that an argument or a result of a manual computation is for its axes; `None` for other values.
     fn manual_value(&self, def: ValueDef) -> Option<Origin> {
         match def {
             ValueDef::Result(op, i) => self.manual.get(&op).map(|&id| Origin::ManualOut(id, i)),

@@ -40,7 +40,7 @@ pub(super) struct Build<'m> {
 }
 
 impl<'m> Build<'m> {
-    /// Starts building the graph of these operations.
+    /// Returns an empty graph with the number of uses of each value in the operations `ops`.
     pub(super) fn new(module: &'m Module, parents: &'m Parents, rules: RuleOptions, ops: &[OpId]) -> Self {
         let mut uses: SecondaryMap<ValueId, u32> = SecondaryMap::new();
         for &op in ops {

@@ -192,7 +192,8 @@ impl Build<'_> {
         self.graph.set_notifications(pairs.iter());
     }
 
-    /// Visits the node of each use of a value, last to first; looks through calls and returns.
+    /// Calls `add` for the node of each user of a value, last to first. A use by a call or a return is replaced by the uses in the callee
+    /// or caller.
     fn users(&self, edges: &Edges, value: ValueId, add: &mut impl FnMut(u32)) {
         let module = self.module;
         let mut through: Vec<ValueId> = Vec::new();
@@ -207,8 +208,8 @@ impl Build<'_> {
                 add(self.flow_node[edge]);
                 continue;
             }
-            // An edge operation only renames a value, so its users are visited instead. In a recursive function, the traversal may return
-            // to its start.
+            // Calls and returns only pass values on, so the uses of the corresponding value in the callee or caller are visited instead. In
+            // a recursive function, the traversal may return to its start.
             let mut see_through = |other: Option<ValueId>| {
                 if let Some(other) = other.filter(|other| !through.contains(other)) {
                     through.push(other);

@@ -28,7 +28,7 @@ const NAMES: [&str; 5] = ["all-gather", "all-reduce", "all-to-all", "collective-
 struct Config {
     #[serde(default)]
     replica_groups: Vec<Vec<i64>>,
-    /// Pairs of source and target of a permute.
+    /// The source-target pairs of a permute.
     #[serde(default)]
     permutation: Vec<(i64, i64)>,
     all_gather_dimension: Option<u32>,

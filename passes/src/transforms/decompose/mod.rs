@@ -29,9 +29,9 @@ use smallvec::{SmallVec, smallvec};
 pub(super) use self::dynamic::decompose as static_form;
 use super::{expand_elementwise, rooted_collectives};
 
-/// Decomposes the operations listed above, everywhere under the function body `body`; regions are visited before later operations.
-/// Exceptions are a scan over quantized elements or of unknown length, a future with users other than one `async_done`, and operations
-/// with sizes that are known only at run time.
+/// Decomposes the operations that the module documentation lists, everywhere under the function body `body`; regions are visited before
+/// later operations. Exceptions are a scan over quantized elements or of unknown length, a future with users other than one `async_done`,
+/// and operations with sizes that are known only at run time.
 pub fn decompose(module: &mut Module, body: RegionId) {
     if !is_needed(module, body) {
         return;

@@ -24,7 +24,8 @@ pub(super) fn is_refined(op: &Op) -> bool {
         || op.attrs.get(SHAPE_OPERANDS).is_some()
 }
 
-/// Rewrites the current custom call. Returns whether it did.
+/// Removes, replaces or refines the current operation if it is a custom call for shapes (see the module documentation). Returns whether it
+/// was removed or replaced.
 ///
 /// # Errors
 /// Returns SH0352 if its assertion does not hold.
@@ -156,8 +157,8 @@ fn take_results(rw: &mut Rewriter<'_>, op: OpId, made: OpId) {
     rw.replace(&new);
 }
 
-/// Refines results with shape operands, one for each result. If all shapes are known, these operands are removed, with the
-/// attribute and their layouts.
+/// Refines the result types of a call that has one shape operand for each result. If all shapes are known, the shape operands are removed,
+/// with their layouts and the attribute that lists them.
 fn shape_operands(module: &mut Module, op: OpId, mut spec: Box<CustomCallSpec>, integers: &Integers) {
     let Some(Attr::Raw(text)) = module.ops[op].attrs.get(SHAPE_OPERANDS) else { return };
     let places = numbers(text);

@@ -80,7 +80,7 @@ impl PassOptions {
     }
 }
 
-/// Writes the notation that [`PassOptions::parse`] accepts: `name=value name=value`.
+/// Formats the option values as `name=value name=value`, which [`PassOptions::parse`] accepts.
 impl fmt::Display for PassOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (option, value)) in self.0.iter().enumerate() {

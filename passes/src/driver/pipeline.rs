@@ -74,7 +74,7 @@ impl Step {
     }
 }
 
-/// A run of a pass, as passed to observers.
+/// An execution of a pass, as it is described to observers.
 #[derive(Clone, Copy, Debug)]
 pub struct PassRun<'a> {
     /// The pass and its options.

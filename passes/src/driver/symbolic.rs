@@ -342,7 +342,7 @@ fn dimension_of(module: &Module, value: ValueId) -> Option<Place> {
     }
 }
 
-/// Returns the shapes that a message lists: `args[0].shape = (2*b, 4),args[1]['w'].shape = (b,)`.
+/// Returns the shapes that the message of a shape assertion lists: `args[0].shape = (2*b, 4),args[1]['w'].shape = (b,)`.
 fn symbolic_shapes(message: &str) -> Option<Vec<Vec<Expression>>> {
     let (_, rest) = message.split_once(SHAPES)?;
     let (list, _) = rest.split_once(AFTER_SHAPES)?;

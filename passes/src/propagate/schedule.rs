@@ -4,8 +4,8 @@
 //! conflict. Operations that may need communication or memory propagate later:
 //! | level | operations | along |
 //! |---|---|---|
-//! | 0 | elementwise, reshape, transpose, data flow, dynamic slices (forward), no operand with other uses | all factors |
-//! | 1 | those of level 0, whatever the uses | all factors |
+//! | 0 | elementwise, reshape, transpose, data flow, dynamic slices (forward), if no operand has another use | all factors |
+//! | 1 | those of level 0, also if operands have other uses | all factors |
 //! | 2 | all; broadcasts backward only | pass-through factors |
 //! | 3 | all; broadcasts backward only | all factors |
 //! | 4 | all | all factors |

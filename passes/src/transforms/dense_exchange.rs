@@ -1,8 +1,8 @@
 //! Dense ragged exchange: expands `ragged_all_to_all` to an `all_gather` and a `gather`.
 //!
-//! XLA's CPU client has no `ragged_all_to_all`, and XLA's compilers abort the process on a `ragged_all_to_all` in replica mode. Each
-//! device all-gathers the operands of its group and selects the rows that the group sends to it. An `all_to_all` of both lists of offsets
-//! provides the source and target rows. If received slices overlap, the last one is kept.
+//! XLA's CPU client has no `ragged_all_to_all`, and XLA's compilers abort the process on a `ragged_all_to_all` in replica mode. Each device
+//! all-gathers the operands of its group and selects the rows that the group sends to it. It receives the input and output offsets of these
+//! rows by an `all_to_all`. If received slices overlap, the last one is kept.
 //!
 //! Conditions: static shapes, and replica groups of equal size, which divides the number of slices.
 //!

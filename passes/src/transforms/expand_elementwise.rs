@@ -1,8 +1,9 @@
 //! Element-wise operation expansion: expands element-wise operations that back ends lack to StableHLO operations.
 //!
-//! * `mhlo.copy`, `mhlo.exp2` and `mhlo.log2` are operations for which XLA's converter from HLO emits no StableHLO. They are expanded in
-//!   every partition ([`expand_mhlo`], called by `decompose`).
-//! * `chlo.mulhi` is newer than the CHLO dialect of many plugins. It stays in files, and [`expand_for_plugin`] expands it.
+//! * `mhlo.copy`, `mhlo.exp2` and `mhlo.log2` are operations for which XLA's converter from HLO emits no StableHLO. They are expanded
+//!   whenever a program is partitioned ([`expand_mhlo`], called by `decompose`).
+//! * `chlo.mulhi` is newer than the CHLO dialect of many plugins. Programs in files keep it;
+//!   [`expand_for_plugin`] expands it.
 //!
 //! ```mlir
 //! %1 = mhlo.exp2 %0 : tensor<8xf32>
@@ -53,7 +54,7 @@ pub(super) fn expand_mhlo(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     }
 }
 
-/// Expands every element-wise operation that plugins may lack.
+/// Expands every element-wise operation that PJRT plugins may lack, such as `chlo.mulhi`.
 pub(super) fn expand_for_plugin(module: &mut Module) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {

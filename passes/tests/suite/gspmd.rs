@@ -94,7 +94,7 @@ fn annotated_programs_are_read_and_written() {
         let first = text(&module);
         let second = read_and_written(&name, &first);
         if first.contains("@SPMDFullToShardShape") {
-            // The shardings are sorted, since printing may change the order of operations. Constraints without effect are removed.
+            // Sorted shardings are compared, since printing may change the order of operations and removes constraints that have no effect.
             assert_eq!(shardings(&second), shardings(&read_and_written(&name, &second)), "{name}");
         } else {
             let differ = first.lines().zip(second.lines()).find(|(a, b)| a != b);

@@ -1,8 +1,8 @@
 //! Common subexpression elimination for collectives and their operands.
 //!
 //! Two operations are equal if they have equal attributes and the same operands. Collectives are merged within a region and with those of
-//! enclosing regions. Their operands (slices, coordinates, padding) are merged only within a region: a constant inside a loop is better
-//! than an additional captured value.
+//! enclosing regions. The operations that compute their operands (slices, coordinates, padding) are merged only within a region: a constant
+//! inside a loop is better than an additional captured value.
 
 use std::hash::{Hash, Hasher};
 use std::iter::successors;

@@ -56,8 +56,8 @@ impl Build<'_> {
         }
     }
 
-    /// Adds the nodes of the data flow into the results of `op`. All users read a result through its data-flow node, so the result counts as
-    /// having one use.
+    /// Adds the nodes of the data flow into the results of `op`. All users read a result through its data-flow node, so the result counts
+    /// as having one use.
     fn flow_into_results(&mut self, op: OpId) {
         let data = &self.module.ops[op];
         for (i, &result) in data.results.iter().enumerate() {

@@ -58,7 +58,7 @@ pub(super) fn refine(module: &mut Module, value: ValueId, shape: &[i64]) {
     module.values[value].ty = module.types.intern(ty);
 }
 
-/// Refines the type of `value` from that of `from`.
+/// Replaces the unknown sizes of the type of `value` by known sizes of the type of `from`.
 pub(super) fn refine_from(module: &mut Module, value: ValueId, from: ValueId) {
     let shape = module.shape(from).to_vec();
     refine(module, value, &shape);

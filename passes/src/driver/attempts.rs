@@ -15,7 +15,7 @@ use crate::sharding::signature::Signatures;
 /// The results of partitioning, in addition to the program.
 #[derive(Clone, Debug)]
 pub struct Partitioned {
-    /// Which annotations propagated first.
+    /// The propagation strategy of the result: which annotations propagated first.
     pub strategy: Strategy,
     /// Shardings, memory kinds and donations of arguments and results.
     pub interface: Interface,
@@ -25,7 +25,7 @@ pub struct Partitioned {
     pub warn_bytes: u64,
     /// Statistics of the clean-up of collectives.
     pub cleaned: CleanReport,
-    /// The signatures of calls whose callees still have to be partitioned.
+    /// The signatures (argument and result shardings) of calls of functions that still have to be partitioned.
     pub(crate) signatures: Signatures,
 }
 
@@ -120,7 +120,7 @@ struct Attempt {
     warnings: Vec<Diagnostic>,
 }
 
-/// How an attempt ended.
+/// The outcome of an attempt.
 enum Attempted {
     /// The program is partitioned.
     Done(Box<Attempt>),
@@ -139,16 +139,16 @@ impl Attempted {
     }
 }
 
-/// A run of a pipeline.
+/// One execution of a pipeline on an entry function.
 struct Run<'a> {
     pipeline: &'a Pipeline,
     func: FuncId,
-    /// The number of passes that have run.
+    /// The number of passes that have run so far.
     number: usize,
 }
 
 impl Run<'_> {
-    /// Partitions the function under one strategy.
+    /// Partitions the entry function under one propagation strategy.
     fn attempt(
         &mut self,
         strategy: Strategy,

@@ -53,7 +53,7 @@ pub type PassResult = Result<Vec<Diagnostic>, Vec<Diagnostic>>;
 pub struct ImportOptions {
     /// Sizes of symbolic dimensions.
     pub dims: Vec<DimSize>,
-    /// The mesh, for a program without one or instead of its own.
+    /// The mesh to use, if the program has none or to replace the mesh that it has.
     pub mesh: Option<MeshSpec>,
     /// Shardings of arguments and results.
     pub specs: Vec<Annotation>,
@@ -66,7 +66,7 @@ pub struct ImportOptions {
     pub inline_budget: Option<u64>,
 }
 
-/// Results of passes that are not in the module. A pass that runs alone recomputes them if possible.
+/// Results of passes that are not part of the module. A pass that runs outside of a pipeline recomputes them if possible.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PassData {
     /// Warnings of `import-gspmd`.
@@ -74,36 +74,37 @@ pub(crate) struct PassData {
     /// Whether the program was annotated with GSPMD shardings (`mhlo.sharding`).
     pub(crate) is_gspmd: bool,
     pub(crate) sites: Option<CallSites>,
-    /// The separately partitioned functions.
+    /// The functions that are partitioned separately instead of being inlined.
     pub(crate) kept: KeptFunctions,
-    /// The signatures of calls of these functions in the planned program.
+    /// The signatures (argument and result shardings) of calls of the functions in `kept`, in the planned program.
     pub(crate) signatures: Signatures,
-    /// The state for the next attempt.
+    /// State that an attempt (the partitioning under one strategy) leaves for the next attempt.
     pub(crate) shared: Shared,
     pub(crate) propagated: PropagateReport,
     /// Properties of the annotated program, recorded before planning.
     pub(crate) before: Option<BeforePlan>,
-    /// State between the passes of planning.
+    /// Data that the passes of planning pass on to each other.
     pub(crate) planning: Planning,
     pub(crate) plan: Option<Plan>,
     /// The mesh of the shardings inside the planned program.
     pub(crate) mesh: Option<MeshId>,
     /// Warnings about values that are replicated although no annotation requests it.
     pub(crate) gathered: Vec<Diagnostic>,
-    /// Other warnings of planning.
+    /// Warnings of planning that are not in `gathered`.
     pub(crate) notes: Vec<Diagnostic>,
     pub(crate) interface: Option<Interface>,
     pub(crate) cleaned: CleanReport,
 }
 
-/// State that is independent of the strategy: the first attempt computes it for later attempts.
+/// State that is independent of the propagation strategy: the first attempt to partition the program computes it for later attempts, which
+/// use other strategies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shared {
-    /// Whether another attempt follows that starts from `begun`.
+    /// Whether another attempt follows, so that `begun` must be recorded for it.
     pub(crate) is_wanted: bool,
     /// A copy of the prepared module before propagation; the next attempt starts from it.
     pub(crate) begun: Option<(Box<Module>, Arc<Prepared>)>,
-    /// The effect of `prioritize` on the module, computed before preparation.
+    /// The annotation priorities that `prioritize` sets, computed before preparation.
     pub(crate) priorities: Option<Priorities>,
     /// The propagation result of the previous attempt on the same prepared module.
     pub(crate) propagated: Option<Propagated>,
@@ -111,18 +112,18 @@ pub(crate) struct Shared {
     pub(crate) is_repeated: bool,
 }
 
-/// Properties of the propagated program that planning removes.
+/// Properties of the propagated program that are no longer visible in the module after planning.
 #[derive(Clone, Debug)]
 pub(crate) struct BeforePlan {
     pub(crate) requested: Requests,
     /// Errors about collectives of the input program that devices may execute a different number of times.
     pub(crate) partings: Vec<Diagnostic>,
-    /// The result that each parameter is donated to.
+    /// For each parameter, the index of the result that it is donated to; `None` if it is not donated.
     pub(crate) aliases: Vec<Option<usize>>,
 }
 
 impl PassContext {
-    /// Returns the context of a pass that runs alone.
+    /// Returns the context for a pass that runs outside of a pipeline.
     #[must_use]
     pub fn new(mode: SpmdMode, options: PassOptions) -> Self {
         PassContext { mode, options, ..PassContext::default() }
@@ -140,13 +141,13 @@ impl PassContext {
         self.pass_data.sites.as_ref()
     }
 
-    /// Returns the functions whose calls `inline` kept, for [`partition`](super::partition::partition).
+    /// Returns the functions whose calls `inline` did not inline; [`partition`](super::partition::partition) partitions them separately.
     #[must_use]
     pub fn kept_functions(&self) -> &KeptFunctions {
         &self.pass_data.kept
     }
 
-    /// Returns the context with the functions whose calls `inline` kept in the module.
+    /// Returns the context with `kept`, the functions whose calls `inline` did not inline.
     #[must_use]
     pub fn with_kept_functions(mut self, kept: KeptFunctions) -> Self {
         self.pass_data.kept = kept;

@@ -26,7 +26,7 @@ pub(super) fn import_gspmd(module: &mut Module, context: &mut PassContext) -> Pa
 pub(super) fn annotate_by_options(module: &mut Module, context: &mut PassContext) -> PassResult {
     let import = &context.import;
     match &import.mesh {
-        // `import_gspmd` has already used the mesh of the options.
+        // For a program with GSPMD annotations, `import_gspmd` has already used the mesh of the options.
         _ if context.pass_data.is_gspmd => {}
         Some(mesh) if own_mesh(module).is_some() => replace_mesh(module, &mesh.to_mesh())?,
         Some(mesh) => {
@@ -48,7 +48,7 @@ pub(super) fn annotate_by_options(module: &mut Module, context: &mut PassContext
     if let Some(mesh) = own_mesh(module).filter(|_| !import.specs.is_empty()) {
         annotate_on(module, mesh, &import.specs)?;
     }
-    // An annotation may not fit its value, or may not fit on the new mesh.
+    // Verified again, since a partition spec may not fit its value, or an annotation of the program may not fit on the new mesh.
     verify(module)?;
     Ok(Vec::new())
 }
@@ -81,7 +81,7 @@ pub(super) fn inline(module: &mut Module, context: &mut PassContext) -> PassResu
     } else {
         inline_calls(module)?;
     }
-    // An inlined body may use an axis that is manual in the enclosing manual computation.
+    // Checked only now, since an inlined body may use an axis that is manual in the enclosing manual computation.
     if module.ops.values().any(|op| matches!(op.kind, OpKind::ManualComputation(_))) {
         verify(module)?;
     }

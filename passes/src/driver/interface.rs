@@ -8,7 +8,7 @@ use shardc_ir::{
 use crate::report::byte_size::bytes_text;
 use crate::sharding::interface::{Interface, InterfaceTensor};
 
-/// Returns for each parameter the result to which it is donated, if any.
+/// Returns for each parameter the index of the result to which it is donated; `None` if it is not donated.
 pub(super) fn aliases(module: &Module, func: FuncId) -> Vec<Option<usize>> {
     module.funcs[func].arg_attrs.iter().map(AttrDict::donated_to).collect()
 }

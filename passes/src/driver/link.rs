@@ -17,10 +17,10 @@ use crate::cost::memory::{Machine, temporaries_with_calls, too_much_with_calls};
 use crate::report::warnings::warning_threshold;
 use crate::sharding::signature::{Signature, Signatures};
 
-/// A function that is partitioned for one signature.
+/// A function after partitioning for one signature (argument and result shardings), with its callees not yet linked.
 struct Local {
     module: Module,
-    /// For each call signature in this function, its index in the list of all signatures.
+    /// For each call in `module` of a separately partitioned function, the index of the call's signature in the list of all signatures.
     calls: Vec<usize>,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn link(
         if operations > MAX_OPERATIONS {
             return Err(vec![too_many(kept, &signature)]);
         }
-        // These warnings concern the whole program, not a single function.
+        // These warnings concern the whole program, so they are not reported for a single function.
         let of_program = ["SH0470", "SH0913"];
         done.warnings.extend(more.warnings.into_iter().filter(|warning| !of_program.contains(&warning.code)));
         add(&mut done.cleaned, &more.cleaned);
@@ -106,7 +106,7 @@ fn too_much(
         OpKind::CustomCall(spec) => number_of(spec, calls).map_or(0, |number| bytes[number]),
         _ => 0,
     };
-    // Functions are linked in the order of kept functions, which lists callees first.
+    // Functions are linked in the order of the list of separately partitioned functions, which has callees first.
     let mut order: Vec<usize> = (0..locals.len()).collect();
     order.sort_by_key(|&number| signatures[number].function);
     for number in order {
@@ -119,7 +119,7 @@ fn too_much(
     too_much_with_calls(module, module.entry()?, machine, limit, &|op| called(module, of_entry, &bytes, op))
 }
 
-/// Returns the index of the partitioned function that a custom call refers to.
+/// Returns the index of the partitioned function that a custom call refers to. `calls` are the [`Local::calls`] of the caller.
 fn number_of(spec: &CustomCallSpec, calls: &[usize]) -> Option<usize> {
     calls.get(spec.kept_callee()?.parse::<usize>().ok()?).copied()
 }
@@ -178,7 +178,7 @@ fn last_channel(module: &Module, body: RegionId) -> i64 {
     module.walk(body).into_iter().filter_map(channel).max().unwrap_or(0)
 }
 
-/// Replaces custom calls by calls and composites of the functions for their signatures.
+/// Replaces each custom call by a call, or a composite, of the function that was partitioned for its signature.
 fn call_by_name(
     module: &mut Module,
     body: RegionId,

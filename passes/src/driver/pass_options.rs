@@ -9,20 +9,20 @@ use crate::propagate::DebugOptions;
 /// An option that a pass takes.
 #[derive(Clone, Copy, Debug)]
 pub struct PassOption {
-    /// Its name.
+    /// The name of the option.
     pub name: &'static str,
     /// The allowed values; the first is the default.
     pub values: &'static [&'static str],
 }
 
 impl PassOption {
-    /// A boolean option that is false by default.
+    /// Returns a boolean option with this name that is false by default.
     #[must_use]
     pub const fn flag(name: &'static str) -> Self {
         PassOption { name, values: &["false", "true"] }
     }
 
-    /// A boolean option that is true by default.
+    /// Returns a boolean option with this name that is true by default.
     #[must_use]
     pub const fn on(name: &'static str) -> Self {
         PassOption { name, values: &["true", "false"] }
@@ -66,7 +66,7 @@ impl PassOptions {
         Ok(PassOptions(given))
     }
 
-    /// The value of an option. If it is given several times, the last value applies.
+    /// Returns the value of an option. If the option is given several times, the last value applies.
     #[must_use]
     pub fn value(&self, option: PassOption) -> &'static str {
         let given = self.0.iter().rev().find(|(o, _)| o.name == option.name);
@@ -80,7 +80,7 @@ impl PassOptions {
     }
 }
 
-/// Writes the notation that [`PassOptions::parse`] accepts: `name=value name=value`.
+/// Formats the option values as `name=value name=value`, which [`PassOptions::parse`] accepts.
 impl fmt::Display for PassOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (option, value)) in self.0.iter().enumerate() {
@@ -93,7 +93,7 @@ impl fmt::Display for PassOptions {
 /// Whether propagation writes the origin of each axis.
 pub const DEBUG_ORIGINS: PassOption = PassOption::flag("debug-sharding-origins");
 
-/// Whether propagation writes the edges (operations) that propagated each axis.
+/// Whether propagation writes Shardy's propagation edges: for each operation, the axes that it propagated.
 pub const DEBUG_EDGES: PassOption = PassOption::flag("debug-propagation-edge-sharding");
 
 /// The options of passes that write Shardy's debugging attributes.

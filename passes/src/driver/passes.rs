@@ -42,16 +42,16 @@ use crate::transforms::legalize_backend::{Backend, BackendOptions, legalize};
 use crate::transforms::merge_reductions::merge_reductions;
 use crate::transforms::unquantize::unquantize;
 
-/// A pass.
+/// A pass: its name, options, preconditions and function.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass {
-    /// Its name.
+    /// The name of the pass.
     pub name: &'static str,
-    /// A one-line description.
+    /// A one-line description of the pass.
     pub about: &'static str,
     /// Preconditions on the verified module; [`Pass::run`] checks them.
     pub needs: &'static [Precondition],
-    /// Its options.
+    /// The options that the pass takes.
     pub options: &'static [PassOption],
     /// The pass itself, without checks of preconditions.
     pub apply: fn(&mut Module, &mut PassContext) -> PassResult,
@@ -63,7 +63,7 @@ impl Pass {
     /// # Errors
     /// Returns SH0391 if a precondition does not hold, and otherwise the errors of the pass. The module must then be dropped.
     pub fn run(&self, module: &mut Module, context: &mut PassContext) -> PassResult {
-        // In a pipeline, earlier passes establish the preconditions.
+        // Preconditions are not checked in a pipeline, in which earlier passes establish them.
         if context.in_pipeline {
             return (self.apply)(module, context);
         }
@@ -72,7 +72,7 @@ impl Pass {
         if !missing.is_empty() {
             return Err(missing);
         }
-        // Other passes may invalidate the state of planning.
+        // Any other pass may change the module, so the state that planning passes left for each other is dropped.
         if self.name != "plan" && !PLANNING.contains(&self.name) {
             context.pass_data.planning = Planning::default();
         }
@@ -416,7 +416,8 @@ pub const PASSES: &[Pass] = &[
             if context.in_pipeline {
                 return done.map(|()| Vec::new());
             }
-            // The result for a planned program is valid. A hand-written program may only look planned, so the result is verified.
+            // The result is verified, since a hand-written program may look planned without being so. For a planned program, the result is
+            // always valid.
             done.and_then(|()| verify(module)).map_err(|errors| not_planned("localize", errors))?;
             Ok(Vec::new())
         },
@@ -557,7 +558,7 @@ fn restore_implied_shardings(module: &mut Module) {
     }
 }
 
-/// Returns the mesh that planning chose; derived from the module if planning was in another run.
+/// Returns the mesh that planning chose. If planning was in another run, the mesh is derived from the shardings in the module.
 fn main_mesh(module: &Module, func: FuncId, context: &PassContext) -> Option<MeshId> {
     context.pass_data.mesh.or_else(|| planned_mesh(module, module.funcs[func].body?))
 }
@@ -613,7 +614,8 @@ fn verify_all(module: &mut Module, context: &mut PassContext) -> PassResult {
             None => verify_pending(module, body_of(module, entry)?),
             Some(_) => verify_with_calls(module, entry, interface, &context.pass_data.signatures),
         };
-        // Collectives of the input program that devices may execute a different number of times are only reported.
+        // If the input program already has collectives that devices may execute a different number of times, these are reported as errors
+        // of the program, instead of as a bug in shardc.
         let partings = context.pass_data.before.as_ref().map_or(&[][..], |before| &before.partings);
         return checked.map(|()| Vec::new()).map_err(|errors| {
             let its_own = !partings.is_empty() && errors.iter().all(|error| error.code == "SH0462");
@@ -624,7 +626,7 @@ fn verify_all(module: &mut Module, context: &mut PassContext) -> PassResult {
         Some(body) if !module.mesh_names.is_empty() => verify_pending(module, body),
         _ => verify_collectives(module, entry, None),
     };
-    // The origin of the module is unknown here: it may have been written by hand.
+    // The module may have been written by hand, so an error is reported as invalid input and not as a bug in shardc.
     checked.map(|()| Vec::new()).map_err(|mut errors| {
         errors.iter_mut().for_each(|error| error.class = Class::InvalidInput);
         errors

@@ -13,10 +13,10 @@ use super::pass_options::PassOptions;
 use super::passes::{PASSES, PLANNING, Pass, find};
 use super::strategy::Strategy;
 
-/// A pass with its options.
+/// A step of a pipeline: a pass with its options.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// The pass.
+    /// The pass that this step runs.
     pub pass: &'static Pass,
     /// The option values for this run of the pass.
     pub options: PassOptions,
@@ -74,14 +74,14 @@ impl Step {
     }
 }
 
-/// A run of a pass, as passed to observers.
+/// An execution of a pass, as it is described to observers.
 #[derive(Clone, Copy, Debug)]
 pub struct PassRun<'a> {
     /// The pass and its options.
     pub step: &'a Step,
-    /// The number of earlier runs, in all attempts together.
+    /// The number of passes that ran before this one, under all propagation strategies together.
     pub number: usize,
-    /// The strategy of the attempt; `None` for import passes.
+    /// The propagation strategy under which the pass runs; `None` for import passes.
     pub strategy: Option<Strategy>,
 }
 
@@ -122,11 +122,11 @@ impl Observer for () {}
 /// The passes of the compiler, in order.
 #[derive(Clone, Debug)]
 pub struct Pipeline {
-    /// The steps that run once, before the attempts.
+    /// The steps that run once, before the program is partitioned under each propagation strategy.
     pub import: Vec<Step>,
     /// The steps that run after `prioritize` for each [`Strategy`]; the cheapest result is kept.
     pub attempt: Vec<Step>,
-    /// The steps that run on the chosen program.
+    /// The steps that run on the partitioned program with the lowest cost.
     pub finish: Vec<Step>,
 }
 
@@ -198,7 +198,7 @@ impl Pipeline {
     }
 }
 
-/// Returns the steps of one attempt: `prioritize` with its strategy, and the rest.
+/// Returns the steps for one propagation strategy: `prioritize` with this strategy, then the steps `rest`.
 pub(crate) fn attempt_by(strategy: Strategy, rest: &[Step]) -> Vec<Step> {
     let prioritize = find("prioritize").map(|pass| {
         let options = PassOptions::parse(&format!("strategy={}", strategy.as_str()), pass.options);

@@ -54,24 +54,25 @@ pub fn strategies(module: &Module, func: FuncId) -> Vec<Strategy> {
     out
 }
 
-/// Returns the indices of the arguments that [`Strategy::BatchFirst`] propagates first; empty if it makes no difference.
+/// Returns the indices of the arguments that [`Strategy::BatchFirst`] propagates first; empty if both strategies would give the same
+/// result.
 fn batch(module: &Module, func: FuncId) -> BTreeSet<usize> {
     let Some(body) = module.funcs[func].body else { return BTreeSet::new() };
     let args = &module.regions[body].args;
     let mut axes = [BTreeSet::new(), BTreeSet::new()];
     for (i, &arg) in args.iter().enumerate() {
         let Some(sharding) = module.shardings.sharding_of(arg) else { continue };
-        // User priorities take precedence; a second set of priorities would conflict with them.
+        // If the user set priorities, `BatchFirst` is not tried: its priorities would conflict with them.
         if sharding.dims.iter().any(|d| d.priority.is_some()) {
             return BTreeSet::new();
         }
         axes[usize::from(is_updated(module, func, i))].extend(sharding.split_axes().map(|a| a.axis));
     }
-    // FSDP in a training step: one axis shards both donated and other arguments.
+    // If an axis shards both donated and other arguments, the program is a training step with FSDP: the batch is not donated.
     if !axes[0].is_disjoint(&axes[1]) {
         return (0..args.len()).filter(|&i| !is_updated(module, func, i)).collect();
     }
-    // No sharded argument is donated: find the batch by dimension classes.
+    // If no sharded argument is donated, the batch is found by dimension classes.
     if axes[1].is_empty() && !axes[0].is_empty() {
         batch_by_classes(module, func, args)
     } else {
@@ -79,10 +80,10 @@ fn batch(module: &Module, func: FuncId) -> BTreeSet<usize> {
     }
 }
 
-/// A dimension class that is sharded along some axis by arguments.
+/// A dimension class and an axis along which arguments shard it.
 #[derive(Default)]
 struct Claim {
-    /// The arguments that the axis shards along a dimension of the class.
+    /// The indices of the arguments that have a dimension of the class sharded along the axis.
     args: BTreeSet<usize>,
     /// The number of values with a dimension of the class.
     reach: usize,
@@ -150,7 +151,7 @@ pub fn prioritize(module: &mut Module, func: FuncId, strategy: Strategy) {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Priorities {
     args: Vec<(ValueId, TensorSharding)>,
-    /// The annotations of results, each with the result index.
+    /// The annotations of function results that change, each with the index of its result.
     results: Vec<(usize, TensorSharding)>,
 }
 

@@ -18,7 +18,7 @@ use crate::annotations::names::Names;
 const GLOBAL_CONSTANT: &str = "jax.global_constant";
 /// The text before the list of symbolic shapes in an assertion message.
 const SHAPES: &str = "polymorphic shapes specifications: ";
-/// The text after that list.
+/// The text in an assertion message after the list of symbolic shapes.
 const AFTER_SHAPES: &str = ". Obtained dimension variables";
 
 /// A dimension of a parameter: the parameter index and the dimension index.
@@ -104,7 +104,7 @@ impl Symbols {
                 }
             }
         }
-        // The entry function's own variables are listed here; `read_calls` adds those of callees.
+        // The variables of the entry function's own parameters; `read_calls` adds those of callees.
         let names = data.arg_attrs.iter().filter_map(global_constant);
         let mut symbols = Symbols { variables: names.map(str::to_owned).collect(), dims };
         symbols.read_calls(module, func);
@@ -115,7 +115,8 @@ impl Symbols {
         symbols
     }
 
-    /// Finds the dimensions whose size the entry function passes to a callee as the size of a variable.
+    /// Finds dimensions of parameters whose size the entry function passes to a callee, as the argument that carries the size of a
+    /// variable.
     fn read_calls(&mut self, module: &Module, func: FuncId) {
         let Some(body) = module.funcs[func].body else { return };
         for &op in &module.regions[body].ops {
@@ -204,7 +205,7 @@ impl Symbols {
         if !errors.is_empty() {
             return Err(errors);
         }
-        // The size of a dimension may determine a variable, which may determine another variable.
+        // Repeated, since the size of a dimension may determine a variable, which in turn may determine another dimension and variable.
         for _ in 0..places.len() {
             for (place, &size) in &places {
                 let Some(Some(expression)) = self.dims.get(place) else { continue };
@@ -216,7 +217,7 @@ impl Symbols {
         Ok((variables, places))
     }
 
-    /// Returns the dimension of a parameter that a name such as `arg1.0` denotes.
+    /// Returns the dimension of a parameter that a name denotes: `arg1.0` is dimension 0 of argument 1.
     fn place(
         &self,
         data: &Func,
@@ -341,7 +342,7 @@ fn dimension_of(module: &Module, value: ValueId) -> Option<Place> {
     }
 }
 
-/// Returns the shapes that a message lists: `args[0].shape = (2*b, 4),args[1]['w'].shape = (b,)`.
+/// Returns the shapes that the message of a shape assertion lists: `args[0].shape = (2*b, 4),args[1]['w'].shape = (b,)`.
 fn symbolic_shapes(message: &str) -> Option<Vec<Vec<Expression>>> {
     let (_, rest) = message.split_once(SHAPES)?;
     let (list, _) = rest.split_once(AFTER_SHAPES)?;

@@ -9,7 +9,8 @@ use super::Localizer;
 use crate::analysis::reducer::{identity, is_identity};
 
 impl Localizer<'_> {
-    /// Returns `value` on the first device along `axes`, and the identity of the reduction on the others.
+    /// Emits a value that equals `value` on the first device along `axes` and the identity of the reduction on the others, so that the
+    /// reduction returns `value`.
     pub(super) fn kept_by_first(&mut self, value: ValueId, axes: &[AxisRef], by: ReductionKind) -> ValueId {
         if is_identity(self.rw.module, value, by) {
             return value;

@@ -57,7 +57,8 @@ impl Localizer<'_> {
                 let spec = self.on_channel(pairs);
                 self.collective(OpKind::CollectivePermute(spec), sent, &target)
             }
-            // The sum of storage integers of quantized elements does not represent the sum of the real numbers.
+            // Partial sums of quantized values are not supported: the sum of storage integers does not represent the sum of the real
+            // numbers.
             MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_)
                 if self.rw.module.is_quantized(operand) =>
             {
@@ -70,7 +71,7 @@ impl Localizer<'_> {
             }
             MeshCollectiveKind::ReplicatedToUnreduced(axes) => {
                 let by = self.rw.module.shardings.get(out).reduction;
-                // An idempotent reduction of equal values returns the value itself.
+                // All devices may keep the value if the reduction is idempotent: a reduction of equal values then returns the value itself.
                 if is_idempotent(by) { sent } else { self.kept_by_first(sent, &axes, by) }
             }
             MeshCollectiveKind::Exchange => {
@@ -94,7 +95,7 @@ impl Localizer<'_> {
         self.replace(value);
     }
 
-    /// Moves axes between dimensions, by one all-to-all for each move.
+    /// Emits one all-to-all for each entry of `moves`: it moves an axis from one dimension that it shards to another.
     fn all_to_all(&mut self, mesh: &Mesh, mut value: ValueId, moves: &[AxisMove], target: &[i64]) -> ValueId {
         for AxisMove { axes, from, to } in moves {
             let (from, to) = (*from as usize, *to as usize);

@@ -47,7 +47,7 @@ impl Localizer<'_> {
         let mut position = self.emit(OpKind::Convert, &[id], i32);
         let ids = self.mesh.device_ids.clone();
         if let Some(ids) = ids.filter(|ids| ids.iter().enumerate().any(|(i, &id)| i as i64 != id)) {
-            // The list maps positions to device ids. It is inverted, since a device knows its id.
+            // The mesh lists the device ID of each position. A device knows its ID, so the inverse table is looked up.
             let mut table = vec![0i32; ids.len()];
             for (position, &id) in ids.iter().enumerate() {
                 if let Some(entry) = usize::try_from(id).ok().and_then(|id| table.get_mut(id)) {
@@ -72,7 +72,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Reshape, &[entry], scalar)
     }
 
-    /// Returns the table entry at the device's linear index over `axes`.
+    /// Emits a lookup of `table` at the device's linear index over `axes`.
     pub(crate) fn entry(&mut self, axes: &[AxisRef], table: &[i32]) -> ValueId {
         let key = (axes.to_vec(), table.to_vec());
         if let Some(&known) = self.coords.entries.get(&key) {
@@ -98,7 +98,7 @@ impl Localizer<'_> {
         }
         let mesh = &self.mesh;
         let devices = mesh.num_devices() as i64;
-        // Axes that are adjacent in the device order are merged.
+        // Axes that are adjacent in the device order are merged into one digit of the device's position, with a stride and a size.
         let mut digits: Vec<(i64, i64)> = Vec::new();
         for &axis in axes {
             let (stride, size) = (mesh.stride(axis), mesh.axis_size(axis));

@@ -15,9 +15,9 @@ use super::Localizer;
 /// A sharded dimension that is larger than the window.
 struct Slab {
     dim: usize,
-    /// The size of the window.
+    /// The size of the window (the slice or the update) along the dimension.
     window: i64,
-    /// The size of the slab.
+    /// The size of the slab: the smaller of the window size and the block size.
     size: i64,
     /// The start of the slab in the block, as a scalar.
     start: ValueId,
@@ -61,8 +61,8 @@ impl Localizer<'_> {
         }
     }
 
-    /// Localizes a `dynamic_slice` whose planned result is unreduced: each device writes its part of the window into zeros. Returns false
-    /// if no dimension needs this.
+    /// Localizes a `dynamic_slice` whose planned result is unreduced: each device writes its part of the window into zeros. Returns false,
+    /// without a change, if no sharded dimension is larger than the window.
     pub(super) fn partial_slice(&mut self, op: OpId) -> bool {
         let OpKind::DynamicSlice { mut sizes } = self.rw.module.ops[op].kind.clone() else { return false };
         let slabs = self.slabs(op, 1, &sizes);
@@ -93,8 +93,8 @@ impl Localizer<'_> {
         true
     }
 
-    /// Localizes a `dynamic_update_slice`: each device writes the part of the window in its block. Returns false if no dimension
-    /// needs this.
+    /// Localizes a `dynamic_update_slice`: each device writes the part of the window in its block. Returns false, without a change, if no
+    /// sharded dimension is larger than the window.
     pub(super) fn partial_update(&mut self, op: OpId) -> bool {
         let update = self.rw.module.ops[op].operands[1];
         let window = SizeList::from_slice(self.rw.module.shape(update));
@@ -193,7 +193,7 @@ impl Localizer<'_> {
             return;
         }
         let (scalar, wide) = (self.tensor_type(&[], DType::I32), self.tensor_type(&[], DType::I64));
-        // Starts of all other integer types are converted to `i64`.
+        // Whether `i32` can represent every start of this type. If not, all starts are converted to `i64`.
         let narrow = |pass: &Self, v: ValueId| {
             pass.rw.module.tensor(v).is_some_and(|t| {
                 t.dtype.bits() < 32 || (t.dtype.bits() == 32 && t.dtype.class() == DTypeClass::Signed)
@@ -242,7 +242,7 @@ impl Localizer<'_> {
         Some(self.emit(OpKind::DynamicSlice { sizes: SizeList::from_slice(sizes) }, &operands, cut))
     }
 
-    /// Returns the mask of the elements of the slab that are in the window.
+    /// Returns a mask of shape `shape` that is true for the elements of the slab that are in the window.
     fn inside(&mut self, slab: &Slab, shape: &[i64]) -> ValueId {
         let ty = self.tensor_type(shape, DType::I32);
         let index = self.emit(OpKind::Iota { dim: slab.dim as u32 }, &[], ty);

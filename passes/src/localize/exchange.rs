@@ -22,7 +22,7 @@ pub(super) enum At {
     Own(ValueId),
 }
 
-/// A dimension and the axes that shard it.
+/// A sharded dimension and the axes that shard it.
 pub(super) struct Line<'a> {
     pub(super) dim: usize,
     pub(super) axes: &'a [AxisRef],
@@ -38,7 +38,8 @@ impl Localizer<'_> {
         fill: Option<ValueId>,
         line: &Line<'_>,
     ) -> Option<ValueId> {
-        // These tables have an entry per device. They are dropped before the tables of senders and receivers are created.
+        // These tables have an entry per device. They are moved out so that they can be dropped before the tables of senders and receivers
+        // are created.
         let (held, window) = (take(&mut transfer.held), take(&mut transfer.window));
         let Some(exchange) = Exchange::new(&held, window, self.row_bytes(sources, line.dim)) else {
             self.too_far();
@@ -52,7 +53,7 @@ impl Localizer<'_> {
     /// Returns the fill value of a window; the default is zero.
     fn fill_of(&mut self, source: ValueId, fill: Option<ValueId>) -> Option<ValueId> {
         let dtype = self.rw.module.tensor(source)?.dtype;
-        // Dead-code elimination removes an unused zero.
+        // The default is zero; dead code elimination removes the constant if it is not used.
         Some(fill.unwrap_or_else(|| self.splat(&vec![0; dtype.bytes()], &[], dtype)))
     }
 
@@ -85,7 +86,8 @@ impl Localizer<'_> {
         for (piece, slab) in exchange.pieces.iter().zip(slabs) {
             let moved = self.move_slab(slab, &piece.to(), exchange.size, fill, line);
             let Some(others) = window.or_else(|| {
-                // A moved slab is already surrounded by the fill value.
+                // The first slab needs no select if no position of the window is out of bounds, or if all of the slab is used: `move_slab`
+                // has then already surrounded it by the fill value.
                 let is_filled = !fills || piece.is_taken_whole();
                 (!is_filled).then(|| self.broadcast_scalar(fill, &template, dtype))
             }) else {
@@ -149,7 +151,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Select, &[mask, window, fill], ty)
     }
 
-    /// Returns the slab that each device receives in one round.
+    /// Returns the slab that each device receives in one round: the devices send by one collective-permute at most.
     fn slab(&mut self, piece: &Piece, sources: &[ValueId], fill: ValueId, line: &Line<'_>) -> ValueId {
         let mut slab: Option<ValueId> = None;
         for (i, cut) in piece.cuts.iter().enumerate() {
@@ -167,7 +169,8 @@ impl Localizer<'_> {
         if !piece.is_sent || shape.contains(&0) {
             return slab;
         }
-        // Pairs are indices along one line of devices. Each combination of the other coordinates has its own line.
+        // The source-target pairs are indices along a line of devices, which differ only in their coordinates along `line.axes`. The pairs
+        // are repeated for each such line.
         let lines = self.mesh.replica_groups(line.axes);
         let mut pairs = Vec::with_capacity(2 * lines.len() * piece.num_pairs());
         for group in lines.iter() {

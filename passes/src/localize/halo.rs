@@ -29,7 +29,7 @@ impl Localizer<'_> {
             return false;
         }
         if made.contains(&0) {
-            // All results of an operation on windows have the same shape.
+            // `made` is the shape of all results, so all of them are empty and can be replaced by constants.
             let results = self.rw.module.ops[op].results.clone();
             let are_made = results.into_iter().all(|result| self.empty(result));
             if are_made {
@@ -112,7 +112,7 @@ impl Localizer<'_> {
         }
         let operands = self.rw.module.ops[op].operands.clone();
         let dim = spec.dim as usize;
-        // If the dimension is sharded, the window is the only remaining operand.
+        // If the dimension is sharded, `halo` has replaced all operands by one window. Otherwise, each piece is sliced out of its operand.
         if !self.is_split(self.rw.module.ops[op].results[0], dim) {
             let mut parts = Vec::with_capacity(spec.pieces.len());
             for piece in &spec.pieces {
@@ -142,7 +142,7 @@ impl Localizer<'_> {
             .collect();
         let (OpKind::Convolution(spec), &[_, kernel, ..]) = (kind, operands) else { return lines };
         for (i, &dim) in spec.kernel.spatial.iter().enumerate() {
-            // An unevenly sharded kernel dimension is masked instead.
+            // If a kernel dimension is sharded unevenly, its padding is masked instead of exchanging windows.
             if !self.is_padded(kernel, dim as usize) {
                 lines.extend(axes(kernel, dim as usize).map(|axes| (Along::Kernel(i), axes)));
             }
@@ -229,7 +229,7 @@ impl Localizer<'_> {
         }
     }
 
-    /// Whether an operation on windows only returns its first operand.
+    /// Whether an operation, after its operands were replaced by windows, would only return its first operand.
     pub(super) fn does_nothing(&self, op: OpId) -> bool {
         let operand = self.rw.module.shape(self.rw.module.ops[op].operands[0]);
         match &self.rw.module.ops[op].kind {

@@ -23,13 +23,13 @@ fn extremes(dtype: DType) -> (i64, i64) {
 
 /// One component of an index vector.
 struct Component {
-    /// Its position in the index vector.
+    /// The position of the component in the index vector.
     at: usize,
-    /// The global size of the dimension that it indexes.
+    /// The global size of the dimension that the component indexes.
     size: i64,
-    /// The size of a block of that dimension.
+    /// The size of a device's block along the dimension that the component indexes.
     block: i64,
-    /// The axes that shard that dimension.
+    /// The axes that shard the dimension that the component indexes.
     axes: Vec<AxisRef>,
 }
 
@@ -92,7 +92,7 @@ impl Localizer<'_> {
         self.emit(OpKind::BroadcastInDim { dims }, &[row], ty)
     }
 
-    /// Returns a scalar for each of `count` components: `of` for those in `split`, `other` for the rest.
+    /// Returns one scalar for each of `count` components: the value of `of` for components in `split`, and `other` for the rest.
     fn scalars(
         &mut self,
         count: usize,
@@ -281,7 +281,8 @@ impl Localizer<'_> {
         let input = self.rw.module.ops[op].operands[0];
         let split = self.split_components(input, &spec.scatter_dims_to_operand_dims, takes_one);
 
-        // The batch dimensions of the indices along which devices hold different updates.
+        // The sharded dimensions of the indices, except batching dimensions: along these, devices hold different updates, so their results
+        // are partial.
         let rank = self.rw.module.rank(indices);
         let partial: Vec<usize> = (0..rank)
             .filter(|&d| {

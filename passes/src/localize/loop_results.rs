@@ -98,7 +98,7 @@ fn is_simple(module: &Module, op: OpId, same: &HashSet<ValueId>) -> bool {
     }
 }
 
-/// Whether XLA can fold `value`: it depends on no arguments and no side effects.
+/// Whether XLA can fold `value` to a constant, because its computation uses no arguments and has no side effects.
 fn is_made_of_constants(module: &Module, value: ValueId) -> bool {
     let (mut seen, mut pending) = (HashSet::from([value]), vec![value]);
     while let Some(value) = pending.pop() {

@@ -123,7 +123,7 @@ impl Localizer<'_> {
         self.rw.module.ops[op].operands[1] = first;
     }
 
-    /// Returns `value` on the first device along `axes`, and the identity on the others.
+    /// Emits a value that equals `value` on the first device along `axes` and the identity of the reduction on the others.
     pub(crate) fn on_first(&mut self, value: ValueId, axes: &[AxisRef], kind: ReductionKind) -> ValueId {
         let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
         let Some(identity) = self.identity_scalar(kind, ty.dtype) else { return value };

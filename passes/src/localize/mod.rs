@@ -143,7 +143,7 @@ fn on_one_mesh(module: &Module, mesh: &Mesh, values: &[ValueId]) -> Result<(), B
     Err(Box::new(Diagnostic::internal("SH0492", message)))
 }
 
-/// A cache of local types.
+/// A cache that maps global types and shardings to local types.
 #[derive(Default)]
 struct LocalTypes(FxHashMap<(TypeId, ShardingId), TypeId>);
 
@@ -207,7 +207,8 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
     module.set_process_counts(replicas, partitions);
     module.shardings.clear_values();
     module.mesh_names.clear();
-    // With one partition, XLA's partitioner does not run and does not remove marks, which become invalid when XLA removes tuples.
+    // With one partition, XLA's partitioner does not run and does not remove `mhlo.sharding` attributes, which become invalid when XLA
+    // removes tuples.
     let is_marked = partitions > 1;
     for func in module.funcs.values_mut() {
         func.res_shardings.fill(None.into());
@@ -232,9 +233,9 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
         }
         // A sharding rule is removed, since its sizes are global.
         op.attrs.remove(SHARDING_RULE_ATTR);
-        // For an operation without results, the sharding attribute is the device that runs it.
+        // The sharding attribute of an operation without results names the device that runs the operation.
         op.attrs.remove(SHARDING);
-        // The mesh that the collective refers to is removed above.
+        // A collective may refer to a mesh, and the meshes were removed above.
         if let Some(spec) = op.kind.collective_mut() {
             spec.mesh_axes = None;
         }
@@ -251,7 +252,7 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
 
 pub(crate) struct Localizer<'m> {
     rw: Rewriter<'m>,
-    /// The current operation.
+    /// The operation that is being localized.
     at: OpId,
     /// The device coordinates that the current region has computed.
     coords: Coords,
@@ -306,19 +307,19 @@ impl Localizer<'_> {
         self.rw.module.shardings.sharding_of(value)
     }
 
-    /// Whether devices hold different blocks of this dimension.
+    /// Whether dimension `dim` of `value` is sharded, so that devices hold different blocks of it.
     fn is_split(&self, value: ValueId, dim: usize) -> bool {
         self.sharding(value).is_some_and(|s| !s.axes(dim).is_empty())
     }
 
-    /// Whether the dimension does not divide evenly, so that its last blocks contain padding.
+    /// Whether dimension `dim` of `value` is sharded unevenly, so that its last blocks contain padding.
     fn is_padded(&self, value: ValueId, dim: usize) -> bool {
         let (Some(s), Some(ty)) = (self.sharding(value), self.global(value)) else { return false };
         let k = s.shards(&self.rw.module.meshes[s.mesh], dim);
         ty.shape[dim] % k != 0
     }
 
-    /// Inserts an operation with the location of the current one.
+    /// Inserts an operation with one result and with the source location of the operation that is being localized.
     fn emit(&mut self, kind: OpKind, operands: &[ValueId], ty: TypeId) -> ValueId {
         self.rw.op1(kind, operands, ty)
     }

@@ -15,7 +15,7 @@ use crate::windows::{Span, held_of_slice, is_windowed};
 
 impl Localizer<'_> {
     /// Slices first along the dimensions that need no elements of other devices, so that halo exchanges along the other dimensions send
-    /// less. Returns whether no slice of other dimensions remains.
+    /// less. Returns true if this completes the slice, so that no other dimension has to be sliced.
     pub(super) fn own_rows(&mut self, op: OpId) -> bool {
         let OpKind::Slice(spec) = self.rw.module.ops[op].kind.clone() else { return false };
         let (operand, result) = (self.rw.module.ops[op].operands[0], self.rw.module.ops[op].results[0]);
@@ -58,7 +58,7 @@ impl Localizer<'_> {
             }
         }
         if exchanged.is_empty() {
-            // The slice covers the other dimensions completely, also on local shapes.
+            // No other dimension is sliced, also not on local shapes, so the remaining slice would return its operand.
             self.replace(value);
             return true;
         }
@@ -87,7 +87,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Slice(Box::new(cut)), &[operand], ty)
     }
 
-    /// Returns the device's partial sum for a slice along one dimension of global size `size`.
+    /// Returns the device's part of a slice along one dimension of global size `size`: its own rows of the result, and zeros elsewhere.
     fn addend(&mut self, block: ValueId, spec: &SliceSpec, size: i64, line: &Line<'_>) -> ValueId {
         let Some(dtype) = self.rw.module.tensor(block).map(|t| t.dtype) else { return block };
         let k = self.mesh.axes_size(line.axes);

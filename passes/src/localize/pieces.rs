@@ -79,7 +79,7 @@ impl Localizer<'_> {
     fn put(&mut self, exchange: &Exchange, round: &Round, result: ValueId, slab: ValueId) -> ValueId {
         let axes = &exchange.axes;
         let takes = round.takes();
-        // The start of the written region in the block, and the start of the slab in that region.
+        // For each dimension: the start of the written region in the block, and the start of the slab within that region.
         let (mut starts, mut inner) = (Vec::with_capacity(round.to.len()), Vec::new());
         for (d, to) in round.to.iter().enumerate() {
             let last = exchange.block[d] - round.sizes[d];

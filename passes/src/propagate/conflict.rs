@@ -4,22 +4,23 @@ use shardc_ir::{AxisRef, OpId};
 
 use super::subjects::Subject;
 
-/// A disagreement within an operation: along some factor, one tensor is sharded along an axis and another is not.
+/// A disagreement within an operation: along some factor, one tensor is sharded along an axis and another tensor, which also has the
+/// factor, is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The operation; `None` for the return of the function.
+    /// The operation whose tensors disagree; `None` for a returned value and its function result.
     pub op: Option<OpId>,
     /// The axis or sub-axis on which the tensors disagree.
     pub axis: AxisRef,
     /// The number of elements along the factor.
     pub size: i64,
-    /// The tensor that has the axis, and its dimension.
+    /// The tensor that is sharded along the axis, and the dimension that the axis shards.
     pub has: (Subject, u32),
-    /// The tensor that lacks the axis, and its dimension.
+    /// The tensor that is not sharded along the axis, and its dimension that has the factor.
     pub lacks: (Subject, u32),
-    /// Why the tensor lacks the axis.
+    /// The reason why `lacks` is not sharded along the axis.
     pub reason: Reason,
-    /// Additional bytes of the tensor on each device, compared to sharding along the axis.
+    /// The bytes that `lacks` takes on each device in addition to those that it would take if sharded along the axis.
     pub bytes: u64,
 }
 
@@ -28,16 +29,16 @@ pub struct Conflict {
 pub enum Reason {
     /// The tensor uses the axis for another dimension.
     Taken {
-        /// That dimension.
+        /// The dimension of the tensor that uses the axis.
         dim: u32,
-        /// Why that dimension got the axis first.
+        /// The reason why the other dimension got the axis first.
         winner: Winner,
     },
     /// The dimension is sharded along another axis.
     OtherAxis {
-        /// That axis.
+        /// The axis that shards the dimension.
         axis: AxisRef,
-        /// Why that axis got the dimension first.
+        /// The reason why the other axis got the dimension first.
         winner: Winner,
     },
     /// An annotation closed the dimension.
@@ -50,7 +51,7 @@ pub enum Reason {
     DoesNotDivide,
     /// The rule of the operation blocks propagation along this factor.
     Blocked,
-    /// A propagation barrier blocks this direction.
+    /// A propagation barrier blocks propagation from the tensor that has the axis to this tensor.
     Barrier,
     /// The shardings of the tensors refer to different meshes.
     OtherMesh,
@@ -63,7 +64,8 @@ pub enum Reason {
 pub enum Winner {
     /// The tensor's own annotation has the axis.
     Annotated,
-    /// User priority: the axis has the first number, which is lower than that of the other axis.
+    /// The annotation of the axis has a lower user priority number (the first field) than that of the other axis (the second field), so it
+    /// propagated first.
     UserPriority(u32, u32),
     /// The axis was propagated by operations of a class that is scheduled earlier.
     OpPriority,

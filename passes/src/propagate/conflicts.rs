@@ -19,8 +19,8 @@ use super::subjects::{AxisRole, Subject};
 use crate::rules::sharding_rule::{ShardingRule, TensorMapping};
 use crate::sharding::sub_axes::{minus, overlaps};
 
-/// A disagreement between two tensors of a rule. Tensors are identified by index, so that all operations with the same rule and shardings
-/// share the result.
+/// A disagreement between two tensors of an operation. They are identified by index, so that all operations with the same rule and
+/// shardings share the result.
 #[derive(Clone, Copy, Debug)]
 struct Difference {
     factor: u16,
@@ -48,7 +48,7 @@ pub(super) fn find(
     // Memoized, since the layers of a model repeat the same few combinations of rule and shardings.
     let mut known: FxHashMap<SmallVec<[u32; 12]>, Vec<Difference>> = FxHashMap::default();
     let mut out = Vec::new();
-    // Returned values and results of the function are compared like the tensors of a node.
+    // Each returned value is compared with its function result, as if the two were the tensors of one operation.
     let nodes = graph.nodes.iter().map(|node| (node.rule, node.boundary, Some(node)));
     let nodes = nodes.zip(graph.nodes.iter().map(|node| SmallVec::from_slice(graph.tensors_of(node))));
     let returns = graph
@@ -56,14 +56,14 @@ pub(super) fn find(
         .iter()
         .map(|r| ((r.rule, Boundary::No, None), SmallVec::<[u32; 8]>::from_slice(&[r.value, r.result])));
     for ((rule, boundary, node), slots) in nodes.chain(returns) {
-        // All barriers have the same identity rule, which does not contain the direction, so the key must contain it.
+        // All propagation barriers have the same identity rule, which does not contain the direction, so the key must contain it.
         let class = node.map_or(0, |node| match node.class {
             OpClass::Fixed(direction) => 1 + direction as u32,
             _ => 0,
         });
         let mut key: SmallVec<[u32; 12]> = SmallVec::from_slice(&[rule, class]);
         key.extend(slots.iter().map(|&slot| if slot == NONE { NONE } else { shardings[slot as usize] }));
-        // A slot at the boundary of a manual computation may have manual axes that are invisible to its node.
+        // At the boundary of a manual computation, the stored sharding may have manual axes, which the node does not see.
         if let Some(last) = key.last_mut()
             && boundary != Boundary::No
         {
@@ -191,7 +191,7 @@ impl TensorPair<'_> {
         let own = loser.factors[f].as_ref();
         let theirs = self.projection.tensors[self.has].factors[f].as_ref();
         if let (Some(own), Some(theirs)) = (own, theirs) {
-            // The axes of the factor agree up to here; the axis at this position won.
+            // The second tensor has another axis at the first position at which the two lists of axes differ. That axis took precedence.
             let differs = own.axes.iter().zip(&theirs.axes).find(|(a, b)| !overlaps(**a, **b));
             let differs = differs.map(|(a, _)| *a).or(own.axes.get(theirs.axes.len()).copied());
             if let Some(other) = differs {
@@ -246,7 +246,7 @@ impl After<'_> {
     fn conflict(&self, node: Option<&Node>, slots: &[u32], difference: &Difference) -> Option<Conflict> {
         let &Difference { factor, axis, has, lacks, kind } = difference;
         let (winner_slot, loser_slot) = (slots[has as usize], slots[lacks as usize]);
-        // Two uses of one value cannot disagree.
+        // Two uses of one value share a sharding, so they cannot disagree.
         if winner_slot == NONE || loser_slot == NONE || winner_slot == loser_slot {
             return None;
         }
@@ -260,8 +260,8 @@ impl After<'_> {
         let arrived = recorder.table().arrival(winner_slot, AxisRole::Dim(has_dim), axis);
         let arrived = arrived.map_or(Round::default(), |a| a.round);
         let first = node.and_then(|node| self.first_level(node, factor));
-        // The operation could not propagate the axis before its own level. For example, a contraction propagates an axis that arrived at
-        // level 0 only at level 2, so an axis that reached the other tensor at level 1 takes precedence.
+        // The schedule lets the operation propagate the axis only from a certain level on. For example, a contraction propagates an axis
+        // that arrived at level 0 only at level 2, so an axis that reached the other tensor at level 1 takes precedence.
         let wanted = Round { level: arrived.level.max(first.unwrap_or(0)), ..arrived };
         let reason = match kind {
             DifferenceKind::Taken(dim) => Reason::Taken {
@@ -289,7 +289,7 @@ impl After<'_> {
         })
     }
 
-    /// Returns the first level at which an operation propagates along a factor; `None` if it never does.
+    /// Returns the first level of the schedule at which an operation propagates along a factor; `None` if it never does.
     fn first_level(&self, node: &Node, factor: u16) -> Option<u8> {
         let factor = &self.rule.factors[usize::from(factor)];
         let carries = |profile: Profile| profile.direction(factor.kind, factor.blocked) != Direction::None;
@@ -301,7 +301,8 @@ impl After<'_> {
     }
 }
 
-/// Returns why the axis at `place` took precedence over an axis that another tensor of the operation got in round `other`.
+/// Returns why an axis at the position `place` of one tensor's sharding took precedence over an axis that another tensor of the operation
+/// got in round `other`.
 fn winner(
     recorder: &Recorder,
     op: Option<OpId>,

@@ -29,9 +29,9 @@ pub(super) struct Copies {
 /// Analysis results for functions and named computations, by their original names.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
-    /// Functions that were analyzed.
+    /// Names of the functions that were analyzed.
     funcs: FxHashSet<Box<str>>,
-    /// Functions in `funcs` whose bodies are not constant sub-computations.
+    /// Names of the functions in `funcs` whose bodies are not constant sub-computations.
     varying_funcs: FxHashSet<Box<str>>,
     varying_computations: FxHashSet<Box<str>>,
     names: FreshNames,
@@ -45,9 +45,9 @@ struct Splitter<'m> {
     /// Whether an operation broadcasts a scalar.
     expansion: SecondaryMap<OpId, bool>,
     uses: SecondaryMap<ValueId, u32>,
-    /// The sharding group operations of each value.
+    /// For each value, the `sdy.sharding_group` operations that add it to a group.
     groups: FxHashMap<ValueId, Vec<OpId>>,
-    /// Copies to insert before an operation.
+    /// The copies to insert, by the operation before which they are inserted.
     before: Insertions,
     copies: Copies,
     /// Maps originals to copies for the current use; `copied` lists the keys.
@@ -79,7 +79,7 @@ pub(super) fn split(module: &mut Module, func: FuncId, body: RegionId, known: &m
             splitter.groups.entry(v).or_default().push(op);
         }
     }
-    // The bodies of named computations are analyzed before their operations are visited.
+    // Bodies of named computations are analyzed first, since an operation with a named computation is constant only if the body is.
     let mut computations = splitter.module.walk_inner_first(body);
     computations.retain(|&op| is_named_computation(splitter.module, op));
     for op in computations {
@@ -140,7 +140,7 @@ impl Splitter<'_> {
             if (!self.constant[def] && !self.expansion[def]) || self.module.rank(operand) == 0 {
                 continue;
             }
-            // The last use keeps the original, so a constant with one use is never copied.
+            // The last use reads the original instead of a copy, so a constant with one use is never copied.
             if self.is_exclusive(operand) {
                 continue;
             }
@@ -272,7 +272,7 @@ fn is_named_computation(module: &Module, op: OpId) -> bool {
     matches!(module.ops[op].kind, OpKind::NamedComputation(_))
 }
 
-/// All operations under a region in pre-order, except those in named computations.
+/// Returns all operations under a region in pre-order, except those in named computations.
 fn own_ops(module: &Module, region: RegionId) -> Vec<OpId> {
     let mut out = Vec::new();
     let mut stack: Vec<(RegionId, usize)> = vec![(region, 0)];

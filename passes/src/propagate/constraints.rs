@@ -17,7 +17,7 @@ use crate::sharding::access::ShardingAccess;
 /// How data flow is defined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
-    /// Operations imply data flow: loops, branches, barriers and computations.
+    /// The semantics of loops, branches, barriers and computations define data flow.
     Implied,
     /// Only `sdy.data_flow_edge` operations define data flow.
     Edges,
@@ -101,7 +101,7 @@ struct Layout {
     /// move there.
     place: SecondaryMap<OpId, (u32, u32)>,
     insertions: Insertions,
-    /// The number of moves.
+    /// The number of operations that were moved so far.
     moves: u32,
 }
 
@@ -219,7 +219,7 @@ impl Applier {
         sharding: ShardingId,
     ) {
         self.uses.replace(module, input, result, |_, user| user != constraint);
-        // Unreduced axes do not propagate.
+        // Unreduced axes do not propagate, so the input itself gets them, in a sharding that is otherwise open.
         let given = module.shardings.get(sharding);
         if !given.unreduced.is_empty() {
             let pending = TensorSharding {
@@ -232,7 +232,7 @@ impl Applier {
         }
     }
 
-    /// Whether `input` gets the sharding of a constraint that it is an operand of.
+    /// Whether `sharding`, the sharding of a constraint on `input`, is to be applied to `input` itself.
     fn should_apply(&self, module: &mut Module, input: ValueId, sharding: ShardingId) -> bool {
         if self.places.owner(module, input).is_none()
             || self.places.get(module, input).is_some()
@@ -249,7 +249,7 @@ impl Applier {
         })
     }
 
-    /// Whether a value shares its sharding with others by data flow.
+    /// Whether data flow into or out of a region makes a value share its sharding with other values.
     fn flows(&self, module: &Module, value: ValueId) -> bool {
         if module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::DataFlowEdge(_))) {
             return true;

@@ -13,9 +13,9 @@ use crate::rules::RuleOptions;
 /// The classes of a function's dimensions.
 pub struct DimensionClasses {
     graph: Graph,
-    /// For each slot, the index of its first dimension in `leader`.
+    /// For each slot (a group of values that share a sharding), the index in `leader` of its first dimension.
     first: Vec<u32>,
-    /// For each dimension, a representative of its class (union-find).
+    /// For each dimension of each slot, the index of a representative dimension of its class (union-find).
     leader: Vec<u32>,
 }
 
@@ -73,13 +73,13 @@ impl DimensionClasses {
         self.leader.len()
     }
 
-    /// Returns the class of each dimension of a value; empty if the value has no slot.
+    /// Returns the class of each dimension of a value; empty if the value is not in the propagation graph.
     #[must_use]
     pub fn of(&self, value: ValueId) -> &[u32] {
         self.graph.slot(value).map_or(&[], |slot| self.of_slot(slot as usize))
     }
 
-    /// Returns the classes of the dimensions of each value with its own slot.
+    /// Returns the classes of the dimensions of each value, once for values that share a sharding.
     pub fn of_values(&self) -> impl Iterator<Item = &[u32]> {
         (0..self.first.len()).map(|slot| self.of_slot(slot))
     }

@@ -14,17 +14,18 @@ use super::provenance::{Recorder, Via};
 use super::schedule::Profile;
 use super::{PropagateReport, manual};
 
-/// The tensors of a node whose shardings change, each as its index and the new sharding.
+/// The changes of a visit to a node: for each tensor that changes, its index in the node and its new sharding.
 type Outcome = SmallVec<[(u32, u32); 3]>;
 
 /// The key of a memoized outcome: the rule, the directions and strategy, then the sharding of each tensor.
 type OutcomeKey = Box<[u32]>;
 
-/// The state of propagation: the shardings of all slots, and the nodes that are still to be visited.
+/// The state of propagation: the shardings of all slots (groups of values that share a sharding), and the nodes that are still to be
+/// visited.
 pub(super) struct Engine<'m> {
     pub(super) module: &'m mut Module,
     pub(super) graph: &'m Graph,
-    /// The sharding of each slot, as an index into the interned shardings.
+    /// The sharding of each slot, as an index into the interned shardings; [`NONE`] if it has none.
     pub(super) shardings: Vec<u32>,
     /// For each mesh, the representative of all equal meshes.
     meshes: Vec<MeshId>,
@@ -84,7 +85,7 @@ impl<'m> Engine<'m> {
         self.stack.extend((0..graph.nodes.len() as u32).rev());
         let mut until_check = 0_u32;
         while let Some(node) = self.stack.pop() {
-            // Reading the clock takes as long as a visit that changes nothing.
+            // The interrupt is checked only every so many visits: reading the clock takes as long as a visit that changes nothing.
             until_check = match until_check.checked_sub(1) {
                 Some(left) => left,
                 None if self.interrupt.check().is_err() => return,
@@ -96,7 +97,7 @@ impl<'m> Engine<'m> {
                 self.visit(node, strategy, directions);
             }
         }
-        // Repeated at the end, since results have no node, and a returned value may have changed.
+        // Function results have no node that could be revisited, so they are updated again at the end: a returned value may have changed.
         self.func_results(strategy);
     }
 
@@ -119,8 +120,8 @@ impl<'m> Engine<'m> {
         if let Some(last) = key.last_mut()
             && node.boundary != Boundary::No
         {
-            // The last tensor of a flow node is the owner. Its sharding is replaced before the lookup, so that the memoized outcome
-            // depends on the sharding as seen by the node.
+            // The last tensor of a node for data flow is the value that the data flows into. Its sharding is replaced before the lookup, so
+            // that the memoized outcome depends on the sharding as seen by the node.
             *last = manual::seen_by_node(self.module, node.boundary, *last);
         }
         // If no tensor has a sharding, nothing propagates.
@@ -150,7 +151,8 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Sets the sharding of a slot and its group, and puts the nodes that read or write them back on the worklist, except `by`.
+    /// Sets the sharding of a slot (of values that share a sharding) and of its sharding group. Puts the nodes that read or write them back
+    /// on the worklist, except node `by`.
     fn update(&mut self, slot: u32, sharding: u32, by: Option<u32>) {
         let graph = self.graph;
         self.set(slot, sharding, by);
@@ -179,7 +181,8 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Sets the sharding of a slot outside of propagation steps.
+    /// Sets the sharding of `slot`, for example when annotations of the next user priority take effect, and not because a node propagated
+    /// it.
     pub(super) fn reset(&mut self, slot: u32, sharding: u32) {
         self.set(slot, sharding, None);
     }
@@ -214,11 +217,11 @@ impl<'m> Engine<'m> {
             for (tensor, sharding) in outcome {
                 changed = true;
                 if tensor == 0 {
-                    // No node needs to be rescheduled: before the loop, all nodes are on the worklist, and later changes are seen at the
-                    // next level.
+                    // No node has to be put back on the worklist here: before the loop, all nodes are on it, and changes after the loop are
+                    // seen at the next level.
                     self.update(pair.value, sharding, None);
                 } else {
-                    // No node reads a result of the function, so none is rescheduled.
+                    // No node reads the sharding of a function result, so none is put back on the worklist.
                     self.shardings[pair.result as usize] = sharding;
                 }
             }
@@ -299,7 +302,7 @@ impl<'m> Engine<'m> {
         found
     }
 
-    /// Records that a slot gets the sharding of another member of its sharding group.
+    /// Records the provenance of a slot (of values that share a sharding) that gets the sharding of another member of its sharding group.
     fn record_group(&mut self, from: u32, to: u32, sharding: u32) {
         if let Some(recorder) = &mut self.recorder
             && sharding != NONE

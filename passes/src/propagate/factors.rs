@@ -27,7 +27,7 @@ pub enum PropagationStrategy {
 pub(super) struct Context<'a> {
     pub(super) mesh: &'a Mesh,
     pub(super) factors: &'a [Factor],
-    /// The direction of each factor.
+    /// Returns the directions in which the factor with this index may propagate.
     pub(super) direction: &'a dyn Fn(usize) -> Direction,
     pub(super) elementwise: bool,
     /// Whether sub-axes are never propagated (Shardy's conservative propagation).
@@ -35,7 +35,7 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Propagates axes along factors. Returns for each tensor whether it changed.
+    /// Propagates axes along factors. Returns for each tensor of the operation whether its sharding changed.
     pub(super) fn propagate(
         &self,
         strategy: PropagationStrategy,
@@ -80,7 +80,7 @@ impl Context<'_> {
         // once. The factor that is first in the order gets it.
         let order = self.order(projection, &wanted);
         let operands = projection.num_operands;
-        // Results are first, since operands of an element-wise operation depend on the new shardings of results.
+        // Results are updated first, since the operands of an element-wise operation depend on the new shardings of results.
         let (first, rest) = projection.tensors.split_at_mut(operands);
         for (tensor, changed) in rest.iter_mut().zip(&mut changed[operands..]) {
             for &f in &order {
@@ -95,7 +95,7 @@ impl Context<'_> {
                     continue;
                 }
                 if self.elementwise {
-                    // An axis that the result cannot take is useless on the other operands.
+                    // In an element-wise operation, an axis that the result cannot take would be useless on the other operands.
                     for result in rest.iter() {
                         if let Some(sharding) = &result.factors[f]
                             && prefix_of(&sharding.axes, &axes) == Prefix::Strict
@@ -146,13 +146,13 @@ impl Context<'_> {
         if prefix_of(&sharding.axes, &axes) != Prefix::Strict {
             return Axes::new();
         }
-        // The tensor may already have the remaining axes, which `expand` detects.
+        // The rest may contain only axes that the tensor already has; `expand` then changes nothing.
         self.truncate(&mut axes, |axis, _| free_of_other_factors(axis, tensor, f));
         axes
     }
 
-    /// Truncates a list at the first axis that `keep` does not keep in full. `keep` gets the axis and the product of the sizes before it,
-    /// and returns the major part to keep.
+    /// Truncates a list of axes at the first axis of which `keep` returns only a part, which ends the list, or nothing. `keep` gets the
+    /// axis and the product of the sizes of the axes before it, and returns the major part to keep.
     fn truncate(&self, axes: &mut Axes, keep: impl Fn(AxisRef, i64) -> Option<AxisRef>) {
         let mut before = 1;
         for i in 0..axes.len() {
@@ -215,8 +215,8 @@ fn free_of_other_factors(axis: AxisRef, tensor: &TensorFactors, f: usize) -> Opt
     })
 }
 
-/// Returns the longest list on which the tensors of the operation agree along a factor, without conflicts with other factors. Only tensors
-/// on the source side may extend it.
+/// Returns the longest list of axes on which the tensors of the operation agree along a factor, without conflicts with other factors. Only
+/// tensors on the source side of `direction` may extend it.
 fn compatible_axes(projection: &Projection, f: usize, direction: Direction) -> Axes {
     let (first, second) = match direction {
         Direction::None => return Axes::new(),

@@ -1,4 +1,4 @@
-//! Writes the shardings of slots back to the module after propagation.
+//! Writes the final shardings of the propagation graph back to the module.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -13,7 +13,7 @@ use crate::report::byte_size::bytes_text;
 use crate::sharding::manual;
 use crate::sharding::sub_axes::{gcd, part, pre};
 
-/// The subject whose sharding was overwritten, the subject that had the sharding, and the sharding.
+/// The subject (a value or function result) whose sharding was overwritten, the subject that had the sharding, and the sharding.
 pub(super) type Agreed = (Subject, Subject, ShardingId);
 
 /// Writes the final sharding of every value, with all dimensions closed. A value that no axis reached is replicated, if there is a mesh.
@@ -41,7 +41,7 @@ pub(super) fn write_back(
     for (slot, value) in graph.values.iter().enumerate() {
         let Some(value) = *value else { continue };
         let rank = module.rank(value);
-        // Parameters have the first slots.
+        // Parameters come first in the graph.
         let is_arg = slot < num_args && module.def_op(value).is_none();
         // Function arguments, and values at the boundary of a manual computation, must be sharded evenly.
         let at_boundary = is_arg || is_manual_value(module, value);
@@ -84,12 +84,12 @@ pub(super) fn write_back(
         list.resize(results, PackedOption::default());
         list[i] = id.into();
     }
-    // This follows trimming, which may have changed only one sharding of an aliased pair.
+    // Done after axes were trimmed, which may have changed only one sharding of an aliased pair.
     agree_on_aliases(module, func, body, graph, given)
 }
 
-/// If a donated argument and its result still differ, the annotated one determines the sharding of both; if neither is annotated, the
-/// argument does. If both are annotated, both stay unchanged.
+/// If the shardings of a donated argument and its result still differ, the annotated one is used for both; if neither is annotated, that of
+/// the argument. If both are annotated, both stay unchanged.
 ///
 /// Returns the subjects that took the sharding of an aliased subject.
 fn agree_on_aliases(
@@ -193,7 +193,7 @@ fn write_result(module: &mut Module, op: OpId, i: usize, value: ValueId, id: Sha
                 _ => {}
             }
             module.shardings.set(value, Some(id));
-            // `#sdy.sharding_per_value` is one attribute for all results; results that no axis reached are open in it.
+            // `#sdy.sharding_per_value` is one attribute for all results, so results that no axis reached get an open sharding in it.
             for (other, &sharding) in module.ops[op].results.clone().into_iter().zip(&open) {
                 if module.shardings.of(other).is_none() && module.stored(other).is_some() {
                     module.shardings.set(other, Some(sharding));
@@ -224,7 +224,7 @@ fn write_arg(module: &mut Module, op: OpId, i: usize, id: ShardingId) {
     }
 }
 
-/// Returns open shardings of these ranks, on the mesh of sharding `id`.
+/// Returns an open sharding for each of these tensor ranks, on the mesh of sharding `id`.
 fn open_like(module: &mut Module, id: ShardingId, ranks: &[usize]) -> Vec<ShardingId> {
     let mesh = module.shardings.get(id).mesh;
     ranks.iter().map(|&rank| module.shardings.intern(TensorSharding::open(mesh, rank))).collect()
@@ -406,7 +406,7 @@ fn uneven_result(
     let data = &module.funcs[func];
     let ty = module.types.stored(data.results[i])?;
     let mesh = &module.meshes[found.mesh];
-    // A single element cannot be sharded.
+    // Whether dimension `d` lost axes because they do not divide it. A dimension of one element does not count, since it cannot be sharded.
     let lost = |d: &usize| {
         let parts = mesh.axes_size(&found.dims[*d].axes);
         ty.shape[*d] > 1 && found.dims[*d].axes.len() > even.dims[*d].axes.len() && ty.shape[*d] % parts != 0

@@ -17,12 +17,13 @@ pub(super) struct Parents {
     func: SecondaryMap<RegionId, PackedOption<FuncId>>,
 }
 
-/// The value that holds a value's sharding.
+/// Tells which value stores the sharding of a value: values with the same data share one sharding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holder {
     /// The value itself.
     Own,
-    /// The owner of the value's data flow.
+    /// Another value: the one that holds the sharding of all values with the same data, such as the result of a `while` for its carried
+    /// value.
     Flow(ValueId),
     /// No value: the value is an argument of a reduction or comparison region.
     None,
@@ -76,7 +77,7 @@ impl Parents {
         self.of_op[op].expand()
     }
 
-    /// Returns the value that holds the sharding of `value`.
+    /// Returns which value stores the sharding of `value`.
     pub(super) fn holder(&self, module: &Module, value: ValueId) -> Holder {
         match module.values[value].def() {
             ValueDef::Result(op, _) => {
@@ -99,7 +100,8 @@ impl Parents {
         }
     }
 
-    /// Returns the owner that operand `i` of `op` flows into.
+    /// Returns the value that operand `i` of `op` flows into: a result, or an argument of a region. `None` if `op` only computes with the
+    /// operand.
     pub(super) fn sink(&self, module: &Module, op: OpId, i: usize) -> Option<ValueId> {
         let data = &module.ops[op];
         match &data.kind {
@@ -120,7 +122,7 @@ impl Parents {
     }
 }
 
-/// Whether values that regions return, or operands, flow into the results of an operation.
+/// Whether data flows directly into the results of an operation, from its operands or from the values that its regions return.
 pub(super) fn owns_results(kind: &OpKind) -> bool {
     matches!(
         kind,
@@ -138,7 +140,7 @@ pub(super) fn owns_args(kind: &OpKind) -> bool {
     matches!(kind, OpKind::ManualComputation(_) | OpKind::NamedComputation(_))
 }
 
-/// Returns the sources of result `i` of an operation whose results are owners.
+/// Returns the values that flow into result `i` of an operation for which [`owns_results`] holds.
 pub(super) fn result_sources(module: &Module, op: OpId, i: usize) -> SmallVec<[ValueId; 4]> {
     let data = &module.ops[op];
     let returned =
@@ -159,7 +161,7 @@ pub(super) fn result_sources(module: &Module, op: OpId, i: usize) -> SmallVec<[V
     }
 }
 
-/// Returns the region arguments that share the sharding of owner `i` of a `while`.
+/// Returns the region arguments that share the sharding of result `i` of a `while`.
 pub(super) fn while_args(module: &Module, op: OpId, i: usize) -> SmallVec<[ValueId; 2]> {
     let data = &module.ops[op];
     match data.kind {

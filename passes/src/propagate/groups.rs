@@ -48,7 +48,7 @@ pub fn check(module: &Module, bodies: &[RegionId]) -> Vec<Diagnostic> {
     errors
 }
 
-/// The innermost manual computation that encloses an operation.
+/// Returns the innermost manual computation that encloses an operation; `None` if there is none.
 fn manual_around(module: &Module, parents: &Parents, op: OpId) -> Option<OpId> {
     let mut at = op;
     loop {
@@ -71,7 +71,7 @@ pub(super) struct GroupConflict {
 /// Assigns one sharding to the members of each group. Returns the groups whose members disagree.
 pub(super) fn join(module: &Module, graph: &Graph, shardings: &mut [u32]) -> Vec<GroupConflict> {
     let mut conflicts = Vec::new();
-    // The operations of each group; collected only if a group disagrees.
+    // For each sharding group, the operations that add values to it; collected only if the members of some group disagree.
     let mut ops: Option<Vec<Vec<OpId>>> = None;
     for (index, members) in graph.group_members.iter().enumerate() {
         let get = |&slot: &u32| {
@@ -123,7 +123,8 @@ pub(super) fn open(module: &mut Module, parents: &Parents, conflicts: &[GroupCon
         let mut done: FxHashSet<ValueId> = FxHashSet::default();
         for &op in &conflict.ops {
             let Some(&value) = module.ops[op].operands.first() else { continue };
-            // `done` holds the results of constraints: a value that is in the group twice has been replaced by its constraint.
+            // `done` holds the results of the inserted constraints. If a value is in the group twice, the second operation already reads
+            // the result of the first constraint.
             if done.contains(&value) {
                 continue;
             }

@@ -7,7 +7,8 @@ use super::graph::{Boundary, NONE};
 use crate::sharding::manual::{is_manual, with_free_axes, without_axes};
 use crate::sharding::sub_axes::{minus, push_merged};
 
-/// Returns the sharding that the node of a slot at the boundary of a manual computation works with (see [`Boundary`]).
+/// Returns the sharding that a propagation node uses at the boundary of a manual computation, given the sharding that is stored for the
+/// value (see [`Boundary`]).
 pub(super) fn seen_by_node(module: &mut Module, boundary: Boundary, sharding: u32) -> u32 {
     if sharding == NONE {
         return NONE;
@@ -22,7 +23,7 @@ pub(super) fn seen_by_node(module: &mut Module, boundary: Boundary, sharding: u3
     module.shardings.intern(seen).index() as u32
 }
 
-/// Returns the sharding that a slot at the boundary of a manual computation gets when its node assigns `new`.
+/// Returns the sharding to store for a value at the boundary of a manual computation when its propagation node assigns `new`.
 pub(super) fn held_by_slot(module: &mut Module, boundary: Boundary, new: u32) -> u32 {
     let own = module.shardings.get(ShardingId::new(new as usize)).clone();
     let Some((spec, given)) = spec_of(module, boundary) else { return new };
@@ -34,7 +35,7 @@ pub(super) fn held_by_slot(module: &mut Module, boundary: Boundary, new: u32) ->
     module.shardings.intern(held).index() as u32
 }
 
-/// Adds manual axes that a boundary sharding does not use to its replicated axes.
+/// Adds manual axes that a sharding at the boundary of a manual computation does not use to the replicated axes of that sharding.
 pub(super) fn name_all_manual_axes(module: &mut Module, body: RegionId) {
     for op in module.walk(body) {
         name_manual_axes(module, op);

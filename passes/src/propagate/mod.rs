@@ -59,11 +59,11 @@ pub struct PropagateOptions {
     pub strategies: &'static [PropagationStrategy],
     /// Whether operations are scheduled by class; if not, all propagate at once.
     pub op_priority: bool,
-    /// Whether dimensions are delayed by user priority; if not, all propagate at once.
+    /// Whether annotations propagate in the order of their user priorities; if not, all propagate at once.
     pub user_priority: bool,
     /// Whether sub-axes are not propagated, nor any axis along dimensions that it may not divide (Shardy's conservative propagation).
     pub conservative: bool,
-    /// Which operations have rules.
+    /// The set of operations that have sharding rules.
     pub rules: RuleSet,
     /// Whether to record the origin of each axis ([`PropagateReport::provenance`]).
     pub provenance: bool,
@@ -97,9 +97,9 @@ impl PropagateOptions {
 /// The results of propagation, apart from the shardings.
 #[derive(Clone, Debug, Default)]
 pub struct PropagateReport {
-    /// The number of node visits.
+    /// The number of times that propagation visited an operation.
     pub visits: u64,
-    /// The number of changes to shardings of values.
+    /// The number of times that the sharding of a value changed.
     pub updates: u64,
     /// The origins of axes, if requested.
     pub provenance: Option<Box<Provenance>>,
@@ -259,7 +259,7 @@ pub fn propagate_module(
     Ok(solved.report)
 }
 
-/// Removes axes of size 1 from every sharding of a function.
+/// Removes axes of size 1 from every sharding of a function, since they shard nothing.
 pub fn drop_size_one_axes(module: &mut Module, func: FuncId) {
     if module.meshes.values().any(|mesh| mesh.axes.values().any(|&n| n == 1)) {
         map::map_func(module, func, &mut |module, s| prepare::without_trivial_axes(module, s));
@@ -329,12 +329,12 @@ fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
 enum PropagationScope {
     /// A function without calls, with implied data flow.
     Func(FuncId, RegionId),
-    /// All functions, with data flow along edges; the results of one function participate.
+    /// All functions, with data flow along edges; the results of the given function take part in propagation.
     Module(Option<(FuncId, RegionId)>),
 }
 
 impl PropagationScope {
-    /// The function whose results participate.
+    /// Returns the function whose results take part in propagation, if there is one.
     fn main(&self) -> Option<FuncId> {
         match *self {
             PropagationScope::Func(func, _) => Some(func),
@@ -357,9 +357,9 @@ impl PropagationScope {
     }
 }
 
-/// The result of a propagation run: initial and final shardings of slots.
+/// The result of a propagation run: the initial and final sharding of each slot (values that share a sharding).
 struct Solved {
-    /// The new graph, if open constraints were inserted for groups.
+    /// The new graph, if constraints were inserted for sharding groups whose members disagreed.
     opened: Option<Graph>,
     given: Vec<u32>,
     shardings: Vec<u32>,
@@ -385,7 +385,7 @@ fn solve(
         let graph = scope.graph(module, &parents, options.rule_options());
         given = prepare::initial_shardings(module, scope.main(), &graph, &parents);
         shardings.clone_from(&given);
-        // The members that disagreed now have open constraints, so each group gets one sharding.
+        // Values that disagreed have left the group: it now consists of the results of open constraints, so its members get one sharding.
         groups::join(module, &graph, &mut shardings);
         opened = Some((parents, graph));
     }
@@ -410,7 +410,7 @@ fn solve(
     }
     // Aliases are propagated last, so that a program whose aliased pairs already agree gets the same result as in Shardy.
     for &strategy in options.strategies {
-        // This terminates, since axes are only ever added to a slot.
+        // This terminates, since propagation only adds axes to shardings.
         while engine.aliases(strategy) {
             run_level(&mut engine, options, LEVELS - 1);
         }

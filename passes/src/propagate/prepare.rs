@@ -67,15 +67,15 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<Kin
 /// program takes time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Kinds {
-    /// Sharding groups.
+    /// Whether there are sharding groups.
     pub(super) groups: bool,
-    /// Manual computations.
+    /// Whether there are manual computations.
     pub(super) manual: bool,
-    /// Sharding constraints.
+    /// Whether there are sharding constraints.
     pub(super) constraints: bool,
-    /// Named computations.
+    /// Whether there are named computations.
     pub(super) named: bool,
-    /// Loops.
+    /// Whether there are loops.
     pub(super) loops: bool,
 }
 
@@ -183,7 +183,7 @@ pub(super) fn without_trivial_axes(module: &Module, sharding: &TensorSharding) -
     out.tidied()
 }
 
-/// Returns the initial sharding of each slot: that of the value in the program, if it has one.
+/// Returns the initial sharding of each slot (values that share a sharding): that of the value in the program, if it has one.
 pub(super) fn initial_shardings(
     module: &mut Module,
     main: Option<FuncId>,
@@ -231,7 +231,8 @@ pub(super) fn initial_shardings(
     out
 }
 
-/// Records the annotation from which each slot got its initial sharding. `applied` lists the values that got the sharding of a constraint.
+/// Records from which annotation each slot (values that share a sharding) got its initial sharding. `applied` lists the values that got the
+/// sharding of a constraint.
 pub(super) fn annotations(
     module: &Module,
     graph: &Graph,
@@ -258,7 +259,8 @@ pub(super) fn annotations(
                 (None, ValueDef::Arg(region, i)) => match parents.parent(region) {
                     None => AnnotationSource::Argument(i),
                     Some(op) => {
-                        // The operand has the manual axes of the computation as well; users outside see them.
+                        // The sharding of the operand also has the manual axes of the computation, so it is recorded instead of that of the
+                        // argument.
                         if let OpKind::ManualComputation(spec) = &module.ops[op].kind
                             && let Some(&outside) = spec.in_shardings.get(i as usize)
                         {

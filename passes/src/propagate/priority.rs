@@ -8,14 +8,14 @@ use shardc_ir::{AxisList, DimSharding, EntityRef, Module, ShardingId, TensorShar
 use super::engine::Engine;
 use super::graph::NONE;
 
-/// The dimensions with the same priority.
+/// The dimensions that wait for the same user priority.
 pub(super) struct Level {
     priority: u32,
-    /// Slots with a dimension of this priority, with the sharding that the user gave.
+    /// The slots (stored shardings) that have a dimension of this priority, with the sharding that the user gave.
     waiting: Vec<(u32, ShardingId)>,
 }
 
-/// Removes the axes of every dimension with a priority above 0. Returns these dimensions by priority.
+/// Removes the axes of every dimension with a user priority above 0. Returns these dimensions grouped by priority, in ascending order.
 pub(super) fn begin(engine: &mut Engine<'_>) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     for slot in 0..engine.shardings.len() {
@@ -65,12 +65,12 @@ pub(super) fn forget_of_results(module: &mut Module) {
 }
 
 impl Level {
-    /// The priority of the dimensions.
+    /// Returns the user priority of these dimensions.
     pub(super) fn number(&self) -> u32 {
         self.priority
     }
 
-    /// Restores the axes of the delayed dimensions.
+    /// Restores the axes of the dimensions, whose priority is now due.
     pub(super) fn release(&self, engine: &mut Engine<'_>) {
         for &(slot, given) in &self.waiting {
             let now = engine.shardings[slot as usize];

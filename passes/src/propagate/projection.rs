@@ -39,7 +39,7 @@ pub struct TensorFactors {
 /// The projections of all operands and results of an operation.
 #[derive(Clone, Debug, Default)]
 pub struct Projection {
-    /// Operands, then results.
+    /// The projected shardings of the operands, then of the results.
     pub tensors: SmallVec<[TensorFactors; 4]>,
     /// The number of operands; results follow them.
     pub num_operands: usize,
@@ -125,8 +125,8 @@ impl TensorFactors {
                 let f = usize::from(f);
                 let mut factor =
                     FactorSharding { closed, minor_most: i + 1 == dim.len(), ..FactorSharding::default() };
-                // Only the next factor is present, and it is closed: its axes would follow the overflow axes, whose shards do not align
-                // with the factor. Later factors are absent.
+                // After a factor with overflow axes, only the next factor is kept, and it is closed: new axes on it would follow the
+                // overflow axes, whose shards do not align with the factor. Later factors are dropped.
                 if overflowed {
                     factor.closed = true;
                     out.factors[f] = Some(factor);

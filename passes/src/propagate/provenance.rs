@@ -27,28 +27,28 @@ pub enum Cause {
     Annotation(AnnotationSource),
     /// An operation propagated the axis from another operand or result.
     Carried {
-        /// The operation.
+        /// The operation that propagated the axis.
         op: OpId,
-        /// The source.
+        /// The operand or result that the axis came from.
         from: Subject,
-        /// The dimension of the source.
+        /// The dimension of `from` that the axis shards.
         from_dim: u32,
-        /// The indices of source and target: operands first, then results.
+        /// The indices of the source and the target among the tensors of the operation: operands first, then results.
         tensors: (u32, u32),
     },
     /// The axis was propagated between a returned value and a result of the function.
     Returned {
-        /// The source.
+        /// The value or function result that the axis came from.
         from: Subject,
     },
-    /// The argument is donated to the result.
+    /// The axis was propagated between a donated argument and the result that it is donated to.
     Donated {
-        /// The source.
+        /// The argument or result that the axis came from.
         from: Subject,
     },
-    /// Both values are in one sharding group.
+    /// The axis was propagated between two members of a sharding group.
     Group {
-        /// The source.
+        /// The member that the axis came from.
         from: Subject,
     },
 }
@@ -58,7 +58,7 @@ pub enum Cause {
 pub struct Round {
     /// The current user priority.
     pub priority: u32,
-    /// The level of the schedule.
+    /// The level of the operation schedule (0 to 4; 0 propagates first).
     pub level: u8,
 }
 
@@ -69,7 +69,7 @@ pub struct Arrival {
     pub subject: Subject,
     /// The position of the axis in the subject's sharding.
     pub place: AxisRole,
-    /// The part of the axis.
+    /// The axis, or the part of it, that arrived.
     pub axis: AxisRef,
     /// How the axis arrived.
     pub cause: Cause,
@@ -80,14 +80,14 @@ pub struct Arrival {
 /// The propagation path of a part of an axis: arrivals from the requested value back to the annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
-    /// The part of the axis.
+    /// The axis, or the part of it, that took this path.
     pub axis: AxisRef,
     /// The arrivals, from the requested value to the annotation.
     pub links: Vec<Arrival>,
 }
 
 impl Chain {
-    /// The annotation at which the chain ends.
+    /// Returns the annotation that the axis comes from: the end of the path.
     #[must_use]
     pub fn origin(&self) -> Option<AnnotationSource> {
         match self.links.last()?.cause {
@@ -105,11 +105,12 @@ pub struct Provenance {
     slot_of: SecondaryMap<ValueId, u32>,
     first_result: u32,
     arrivals: Vec<Arrival>,
-    /// For each arrival, the previous arrival at the same slot: one linked list per slot, all stored in one vector.
+    /// For each arrival, the index of the previous arrival at the same slot (stored sharding): one linked list per slot, all stored in one
+    /// vector.
     previous: Vec<u32>,
-    /// The last arrival at each slot.
+    /// For each slot, the index of the last arrival.
     latest: Vec<u32>,
-    /// For each arrival, the first arrival of its chain.
+    /// For each arrival, the index of the arrival, from an annotation, at the start of its chain.
     origin: Vec<u32>,
     pub(super) conflicts: Vec<Conflict>,
     pub(super) shardings: Vec<u32>,
@@ -125,7 +126,7 @@ impl Provenance {
         }
     }
 
-    /// Returns all arrivals at a slot, last first, each with its index.
+    /// Returns all arrivals of axes at a slot (stored sharding), last first, each with its index.
     fn at(&self, slot: u32) -> impl Iterator<Item = (u32, &Arrival)> {
         let mut next = self.latest[slot as usize];
         std::iter::from_fn(move || {
@@ -136,7 +137,7 @@ impl Provenance {
         })
     }
 
-    /// Every arrival, in chronological order.
+    /// Returns every arrival of an axis at a value, in chronological order.
     #[must_use]
     pub fn arrivals(&self) -> &[Arrival] {
         &self.arrivals
@@ -160,7 +161,8 @@ impl Provenance {
                 }
             }
             if found.is_empty() {
-                // At the boundary of a manual computation, one side may have axes that the other side lacks.
+                // At the boundary of a manual computation, the sharding inside may have axes that the sharding outside lacks, and vice
+                // versa.
                 let any = self.at(slot).find(|(at, a)| *at < before && overlaps(a.axis, axis));
                 found.extend(any.map(|(at, arrival)| (at, arrival, common_part(axis, arrival.axis))));
             }
@@ -204,7 +206,7 @@ impl Provenance {
         out
     }
 
-    /// The axes on which operands and results of operations disagree, and the reasons.
+    /// Returns the axes on which operands and results of operations disagree after propagation, and the reasons.
     #[must_use]
     pub fn conflicts(&self) -> &[Conflict] {
         &self.conflicts
@@ -262,7 +264,7 @@ impl Provenance {
         }
     }
 
-    /// Returns the last arrival of an axis, or of a part of it, at a position.
+    /// Returns the last arrival of an axis, or of a part of it, at the position `place` of the sharding in `slot`.
     pub(super) fn arrival(&self, slot: u32, place: AxisRole, axis: AxisRef) -> Option<&Arrival> {
         self.at(slot).map(|(_, a)| a).find(|a| a.place == place && overlaps(a.axis, axis))
     }
@@ -303,23 +305,24 @@ pub(super) struct Recorder {
     pub(super) log: Option<Log>,
 }
 
-/// The reason for propagation from one slot to another.
+/// The reason why an axis is propagated from one value or function result to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Via {
-    /// An operation.
+    /// An operation of which both are operands or results.
     Op(OpId),
-    /// A return: a returned value and the result of the function.
+    /// The return of a value as a result of the function.
     Return,
-    /// A donation: an argument and its result.
+    /// The donation of an argument to a result.
     Alias,
 }
 
-/// Interned shardings, by tensor or by slot, as in the engine; [`NONE`] means no sharding.
+/// Indices of interned shardings, one for each tensor of an operation or for each slot of the propagation graph; [`NONE`] means no
+/// sharding.
 pub(super) type Ids<'a> = &'a [u32];
 
 impl Recorder {
     pub(super) fn new(graph: &Graph) -> Self {
-        // Results have the last slots, and are the only ones without a value.
+        // Function results come last in the graph, and are the only slots without a value.
         let first_result = graph.values.iter().position(Option::is_none).unwrap_or(graph.values.len());
         let subjects = graph.values.iter().enumerate().map(|(slot, value)| match value {
             Some(value) => Subject::Value(*value),
@@ -357,7 +360,7 @@ impl Recorder {
         self.table.push(self.subjects[slot as usize], slot, place, axis, cause, round);
     }
 
-    /// Records the initial sharding of a slot.
+    /// Records that `slot` (values that share a sharding) starts with this sharding, from an annotation.
     pub(super) fn annotated(&mut self, slot: u32, sharding: &TensorSharding, annotation: AnnotationSource) {
         let cause = Cause::Annotation(annotation);
         for (d, dim) in sharding.dims.iter().enumerate() {
@@ -375,7 +378,7 @@ impl Recorder {
         }
     }
 
-    /// Records that a slot gets the sharding of another member of its sharding group.
+    /// Records that the values in slot `to` get the sharding of those in slot `from`, which are in the same sharding group.
     pub(super) fn grouped(&mut self, mesh: &Mesh, from: u32, to: u32, sharding: &TensorSharding) {
         let cause = Cause::Group { from: self.subjects[from as usize] };
         let dims = sharding.dims.iter().enumerate().map(|(d, dim)| (AxisRole::Dim(d as u32), &dim.axes));
@@ -456,10 +459,10 @@ fn axes_along(tensor: &TensorFactors, factor: u16) -> Option<&Axes> {
 /// The tensors of an operation from which axes along a factor may come: the first two of each kind suffice, since only the target itself
 /// is excluded. Computed once for all targets.
 struct Sources {
-    /// The tensors whose axes begin with the whole list.
+    /// The indices of tensors whose axes along the factor begin with the whole list of new axes.
     begin: SmallVec<[usize; 2]>,
-    /// The tensors that have part of the list. Possibly no tensor has the whole list, since basic propagation joins lists on which
-    /// several tensors agree.
+    /// The indices of tensors that have part of the list. Possibly no tensor has the whole list, since basic propagation joins lists on
+    /// which several tensors agree.
     share: SmallVec<[usize; 2]>,
 }
 

@@ -4,8 +4,8 @@
 //! conflict. Operations that may need communication or memory propagate later:
 //! | level | operations | along |
 //! |---|---|---|
-//! | 0 | elementwise, reshape, transpose, data flow, dynamic slices (forward), no operand with other uses | all factors |
-//! | 1 | those of level 0, whatever the uses | all factors |
+//! | 0 | elementwise, reshape, transpose, data flow, dynamic slices (forward), if no operand has another use | all factors |
+//! | 1 | those of level 0, also if operands have other uses | all factors |
 //! | 2 | all; broadcasts backward only | pass-through factors |
 //! | 3 | all; broadcasts backward only | all factors |
 //! | 4 | all | all factors |
@@ -16,35 +16,35 @@ use super::factors::Direction;
 use crate::analysis::elementwise::is_elementwise;
 use crate::rules::sharding_rule::FactorKind;
 
-/// The number of levels.
+/// The number of levels in the schedule.
 pub(super) const LEVELS: u8 = 5;
 
 /// The classes of operations that the schedule distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum OpClass {
-    /// An operation that preserves the layout; `single` if no operand has another use.
+    /// An operation that preserves the layout. `single` is true if none of its operands has another use.
     PassThrough { single: bool },
-    /// An operation that reads or writes a slice at a dynamic index.
+    /// An operation that reads or writes a slice at a dynamic index. `single` is true if none of its operands has another use.
     DynamicSlice { single: bool },
     /// A broadcast.
     Broadcast,
     /// Any other operation: contractions, reductions, gathers.
     Other,
-    /// A propagation barrier: the same direction at every level.
+    /// A propagation barrier, which has the given direction at every level of the schedule.
     Fixed(Direction),
 }
 
-/// The directions of all factors of an operation at one level.
+/// The directions in which the factors of an operation may propagate at one level of the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Profile {
     /// One direction for every factor.
     All(Direction),
-    /// One direction for pass-through factors, and one for all others.
+    /// One direction for pass-through factors (the first field), and one for all others.
     ByKind(Direction, Direction),
 }
 
 impl OpClass {
-    /// Returns the directions at a level.
+    /// Returns the directions in which factors of this class of operations propagate at a level of the schedule.
     pub(super) fn profile(self, level: u8) -> Profile {
         use Direction::{Backward, Both, Forward, None};
         match (self, level) {
@@ -90,7 +90,7 @@ impl OpClass {
 }
 
 impl Profile {
-    /// Returns the direction of a factor of this kind; none if the rule blocks it.
+    /// Returns the direction in which a factor of this kind propagates; the direction "none" if the rule blocks the factor.
     pub(super) fn direction(self, kind: FactorKind, blocked: bool) -> Direction {
         match self {
             _ if blocked => Direction::None,
@@ -100,7 +100,7 @@ impl Profile {
         }
     }
 
-    /// Whether nothing propagates.
+    /// Whether nothing propagates, in either direction.
     pub(super) fn is_none(self) -> bool {
         self == Profile::All(Direction::None)
     }

@@ -7,7 +7,7 @@ use shardc_ir::{OpId, ValueId};
 pub enum Subject {
     /// A value.
     Value(ValueId),
-    /// A result of the function.
+    /// The result of the function with this index.
     Result(u32),
 }
 

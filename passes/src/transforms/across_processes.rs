@@ -36,7 +36,7 @@ use super::inline::inline_calls;
 #[derive(Clone, Copy)]
 struct Processes {
     devices: usize,
-    /// Devices per process.
+    /// The number of devices of each process.
     per: usize,
     mode: SpmdMode,
 }
@@ -114,7 +114,8 @@ fn unknown(what: &str) -> Diagnostic {
     .hint("run the program in one process, or with a plugin that supports collectives between processes")
 }
 
-/// Keeps a collective within processes, or replaces it by a call.
+/// Converts the groups of a collective that stays within processes to local device IDs. Replaces any other collective by a call of the
+/// runtime.
 fn collective(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -177,7 +178,7 @@ fn row_major(rank: usize) -> Attr {
     Attr::Raw(format!("dense<{order}> : tensor<{rank}xindex>").into())
 }
 
-/// Returns the global device ID.
+/// Emits the global ID of the device that executes the program.
 fn device_number(rw: &mut Rewriter<'_>, processes: Processes) -> ValueId {
     let kind = match processes.mode {
         SpmdMode::Replica => OpKind::ReplicaId,
@@ -187,7 +188,7 @@ fn device_number(rw: &mut Rewriter<'_>, processes: Processes) -> ValueId {
     plus_first(rw, local)
 }
 
-/// Returns a local device ID plus the global ID of the first device of the process.
+/// Adds the global ID of the first device of the process to a local device ID.
 fn plus_first(rw: &mut Rewriter<'_>, local: ValueId) -> ValueId {
     let mut call = CustomCallSpec { target: "shardc.first_device".into(), ..CustomCallSpec::default() };
     call.props.set("api_version", Attr::Int(4, "i32".into()));
@@ -202,7 +203,7 @@ fn within(groups: &[Vec<i64>], processes: Processes) -> Option<ReplicaGroups> {
     let mut of: Vec<Vec<Vec<i64>>> = vec![Vec::new(); count];
     for group in groups {
         let process = group.iter().find(|id| **id >= 0)? / per;
-        // -1 pads the rows of ragged groups and stays.
+        // -1 pads the short rows of a list of groups of different sizes; it is no device ID, so it stays.
         let local = |&id: &i64| match id {
             id if id < 0 => Some(id),
             id => (id / per == process).then_some(id % per),
@@ -218,7 +219,7 @@ fn within(groups: &[Vec<i64>], processes: Processes) -> Option<ReplicaGroups> {
     })
 }
 
-/// The text that describes a collective to the runtime; `shardc_runtime::processes` parses it.
+/// Returns the text that describes a collective to the runtime; `shardc_runtime::processes` parses it.
 fn describe(
     module: &Module,
     op: OpId,
@@ -301,7 +302,7 @@ mod tests {
         assert_eq!(local.to_lists(), [[0, 1]]);
         let local = within(&lists(&[&[1], &[0], &[3], &[2]]), FOUR_IN_TWO).unwrap();
         assert_eq!(local.to_lists(), [[1], [0]]);
-        // One process has a different device order, or a group crosses processes.
+        // No common local groups: one process has another device order, a group crosses processes, or one process has no group.
         assert!(within(&lists(&[&[0, 1], &[3, 2]]), FOUR_IN_TWO).is_none());
         assert!(within(&lists(&[&[0, 2], &[1, 3]]), FOUR_IN_TWO).is_none());
         assert!(within(&lists(&[&[0, 1]]), FOUR_IN_TWO).is_none());

@@ -36,9 +36,9 @@ use crate::analysis::regions::program_ops;
 /// An index component that equals the position along a dimension of the indices.
 #[derive(Clone, Copy, Debug)]
 struct Counting {
-    /// The component.
+    /// The position of the component in the index vector.
     component: usize,
-    /// The dimension of the indexed tensor that it addresses.
+    /// The dimension of the indexed tensor that the component addresses.
     indexed: u32,
     /// The dimension of the indices whose position the component equals.
     along: u32,
@@ -82,11 +82,12 @@ fn find(module: &Module, body: RegionId) -> FxHashMap<OpId, SmallVec<[Counting; 
 struct View<'a> {
     indexed: ValueId,
     indices: ValueId,
-    /// The dimension of the indexed tensor for each component.
+    /// For each component of an index vector, the dimension of the indexed tensor that it addresses.
     map: &'a DimList,
-    /// Dimensions of the indexed tensor with slice size 1 that the result omits: `collapsed_slice_dims` or `inserted_window_dims`.
+    /// Dimensions of the indexed tensor that have slice size 1 and are omitted from the slices: `collapsed_slice_dims` or
+    /// `inserted_window_dims`.
     single: &'a DimList,
-    /// Dimensions of the indices that are already batching dimensions.
+    /// Dimensions of the indices that are batching dimensions before this pass.
     batching: &'a DimList,
     vector_dim: u32,
 }
@@ -107,7 +108,7 @@ impl<'a> View<'a> {
     fn of_scatter(spec: &'a ScatterSpec, operands: &[ValueId]) -> Option<Self> {
         Some(View {
             indexed: *operands.first()?,
-            // Operands: inputs, indices, and as many updates as inputs.
+            // The operands are the inputs, the indices, and as many updates as inputs, so the indices are in the middle.
             indices: *operands.get(operands.len() / 2)?,
             map: &spec.scatter_dims_to_operand_dims,
             single: &spec.inserted_window_dims,
@@ -145,7 +146,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Converts `op` to its batched form; `None` if it stays unchanged.
+/// Replaces index components of `op` by batching dimensions; `None` if `op` is unchanged.
 fn make_batched(rw: &mut Rewriter<'_>, op: OpId, counting: &[Counting]) -> Option<()> {
     let place = rw.module.ops[op].operands.len() / 2;
     let indices = rw.module.ops[op].operands[place];
@@ -179,7 +180,7 @@ fn make_batched(rw: &mut Rewriter<'_>, op: OpId, counting: &[Counting]) -> Optio
     single.retain(|dim| !counting.iter().any(|c| c.indexed == *dim));
     let kept: Vec<usize> = (0..map.len()).filter(|&i| !dropped(i)).collect();
     *map = kept.iter().map(|&i| map[i]).collect();
-    // The complete index vectors may be sorted, but the shorter ones may not be.
+    // Index vectors that are sorted with all components may not be sorted without the removed ones.
     *sorted = sorted.map(|_| false);
     let fewer = columns(rw, indices, vector_dim, &kept)?;
     rw.module.ops[op].kind = kind;
@@ -203,7 +204,7 @@ fn columns(rw: &mut Rewriter<'_>, indices: ValueId, vector_dim: u32, kept: &[usi
     Some(rw.op1(OpKind::Concatenate { dim: vector_dim }, &parts, ty))
 }
 
-/// The components of indices that are a concatenation of their components.
+/// Returns the components of the index vectors if `indices` is a concatenation of them.
 fn joined(module: &Module, indices: ValueId, vector_dim: u32) -> Option<Vec<ValueId>> {
     let data = &module.ops[module.def_op(indices)?];
     let is_one = |&v: &ValueId| module.shape(v).get(vector_dim as usize) == Some(&1);
@@ -211,7 +212,7 @@ fn joined(module: &Module, indices: ValueId, vector_dim: u32) -> Option<Vec<Valu
     (joins && data.operands.iter().all(is_one)).then(|| data.operands.to_vec())
 }
 
-/// Inserts a slice of one component.
+/// Inserts the slice of one component from all index vectors.
 fn column(rw: &mut Rewriter<'_>, indices: ValueId, dim: usize, component: i64) -> Option<ValueId> {
     let (mut shape, dtype) = rw.module.tensor(indices).map(|ty| (ty.shape.clone(), ty.dtype))?;
     let mut spec = SliceSpec {

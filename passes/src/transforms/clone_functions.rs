@@ -5,7 +5,7 @@ use shardc_ir::{Attr, Func, FuncId, Module, OpId, OpKind, ValueMap, clone_region
 use crate::analysis::call_graph::{ORIGINAL_FUNC_NAME, callee_of, original_name};
 use crate::analysis::symbols::FreshNames;
 
-/// Gives a call its own callee: a copy, whose calls also call copies. No function may be recursive.
+/// Gives a call its own callee: a copy of the called function, whose calls also call copies. No function may be recursive.
 pub fn clone_callee(module: &mut Module, call: OpId, names: &mut FreshNames) {
     let Some(func) = callee_of(module, call) else { return };
     let copy = clone_func(module, func, names);

@@ -34,7 +34,7 @@ pub fn dce_where(module: &mut Module, region: RegionId, can_go: impl Fn(&Module,
             any = true;
             let inner = data.regions.iter().flat_map(|&region| module.walk(region));
             for gone in inner.chain([op]) {
-                // Nested operations may already have been removed.
+                // A nested operation may already have been removed with the operation that encloses it.
                 if !std::mem::replace(&mut dead[gone], true) {
                     uses.remove(&module.ops[gone].operands);
                 }

@@ -9,8 +9,8 @@
 use rustc_hash::FxHashSet;
 use shardc_ir::{Effect, Module, OpId, OpKind, RegionId, UseCounts, ValueDef, ValueId};
 
-/// Removes dead loop-carried values from the loops under `region`, with the operations that compute only those. Returns whether there were
-/// any.
+/// Removes dead loop-carried values from the loops under `region`, with the operations that compute only dead values. Returns whether there
+/// were any.
 pub(super) fn drop_dead_carries(module: &mut Module, region: RegionId) -> bool {
     let order = module.walk(region);
     let loops: Vec<OpId> =
@@ -35,7 +35,7 @@ pub(super) fn drop_dead_carries(module: &mut Module, region: RegionId) -> bool {
     any
 }
 
-/// The live part of a loop.
+/// The carried values and operations of a loop that are live.
 struct Live {
     /// Whether each carried value is live.
     carries: Vec<bool>,
@@ -90,7 +90,7 @@ impl Live {
         }
     }
 
-    /// Removes the dead carried values and operations.
+    /// Rewrites the loop without its dead carried values and operations.
     fn keep(&self, module: &mut Module, op: OpId) {
         let [cond, body] = [module.ops[op].regions[0], module.ops[op].regions[1]];
         module.retain_ops(body, |module, inner| {

@@ -1,8 +1,8 @@
 //! Dense ragged exchange: expands `ragged_all_to_all` to an `all_gather` and a `gather`.
 //!
-//! XLA's CPU client has no `ragged_all_to_all`, and XLA's compilers abort the process on a `ragged_all_to_all` in replica mode. Each
-//! device all-gathers the operands of its group and selects the rows that the group sends to it. An `all_to_all` of both lists of offsets
-//! provides the source and target rows. If received slices overlap, the last one is kept.
+//! XLA's CPU client has no `ragged_all_to_all`, and XLA's compilers abort the process on a `ragged_all_to_all` in replica mode. Each device
+//! all-gathers the operands of its group and selects the rows that the group sends to it. It receives the input and output offsets of these
+//! rows by an `all_to_all`. If received slices overlap, the last one is kept.
 //!
 //! Conditions: static shapes, and replica groups of equal size, which divides the number of slices.
 //!
@@ -69,7 +69,7 @@ fn dense(rw: &mut Rewriter<'_>, op: OpId, spec: &CollectiveSpec) -> Option<Value
     let from = rw.binary(BinaryOp::Add, from, sender);
     let end = rw.binary(BinaryOp::Add, first, count);
 
-    // `[slices, result_rows]`: whether a slice covers a row of the result.
+    // The shape of tensors that have an element for each pair of a received slice and a row of the result.
     let square = [slices, result_rows];
     let over = |rw: &mut Rewriter<'_>, v: ValueId| rw.spread(v, DimList::from_slice(&[0]), &square);
     let (from, first, end) = (over(rw, from)?, over(rw, first)?, over(rw, end)?);
@@ -114,7 +114,8 @@ fn dense(rw: &mut Rewriter<'_>, op: OpId, spec: &CollectiveSpec) -> Option<Value
     Some(rw.alike_to(OpKind::Select, &[is_received, picked, init], init))
 }
 
-/// Sends each member of the group its chunk of a list. Received chunks are in the order of their senders.
+/// Emits an all-to-all that sends each member of the group its part of `list`, which has `size` equal parts. Received parts are in the
+/// order of their senders.
 fn exchange(rw: &mut Rewriter<'_>, list: ValueId, size: i64, spec: &CollectiveSpec) -> ValueId {
     let kind = OpKind::AllToAll {
         split_dim: 0,
@@ -125,7 +126,7 @@ fn exchange(rw: &mut Rewriter<'_>, list: ValueId, size: i64, spec: &CollectiveSp
     rw.alike(kind, &[list])
 }
 
-/// Concatenates the operands of the group along dimension 0.
+/// Emits an all-gather that concatenates the operands of all members of the group along dimension 0.
 fn gathered(rw: &mut Rewriter<'_>, operand: ValueId, size: i64, spec: &CollectiveSpec) -> ValueId {
     let use_global_device_ids = spec.channel.is_some();
     let spec = Box::new(CollectiveSpec { use_global_device_ids, ..spec.clone() });
@@ -134,7 +135,7 @@ fn gathered(rw: &mut Rewriter<'_>, operand: ValueId, size: i64, spec: &Collectiv
     rw.op1(OpKind::AllGather { dim: 0, spec }, &[operand], ty)
 }
 
-/// Returns the maximum of each column of `value`, at least 0.
+/// Returns the maximum of each column of `value`, a matrix, or 0 if that is larger.
 fn maximum(rw: &mut Rewriter<'_>, value: ValueId, columns: i64, dtype: DType) -> Option<ValueId> {
     let least = identity(ReductionKind::Max, dtype)?;
     let least = rw.splat(&least, &[], dtype);

@@ -35,7 +35,7 @@ pub(super) fn write_dense(module: &mut Module) {
     }
 }
 
-/// The dense form of `op`; `None` if it does not meet the conditions.
+/// Inserts the dense form of `op` and returns its result; `None` if `op` does not meet the conditions.
 fn dense(rw: &mut Rewriter<'_>, op: OpId, spec: &RaggedDotSpec) -> Option<ValueId> {
     let data = &rw.module.ops[op];
     let (&[lhs, rhs, sizes], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else {
@@ -89,7 +89,7 @@ fn dense(rw: &mut Rewriter<'_>, op: OpId, spec: &RaggedDotSpec) -> Option<ValueI
     Some(rw.alike_to(OpKind::DotGeneral(Box::new(product)), &[lhs, rhs], result))
 }
 
-/// Whether row `r` is in group `g`: a tensor `[groups, rows]` of `i1`. Groups are consecutive.
+/// Returns a mask `[groups, rows]` of `i1` that is true if row `r` is in group `g`. Each group consists of consecutive rows.
 fn rows_of_groups(rw: &mut Rewriter<'_>, sizes: ValueId, groups: i64, rows: i64) -> Option<ValueId> {
     let dtype = rw.dtype(sizes)?;
     let signed = OpKind::Compare(CompareDirection::LT, CompareType::of_integers(dtype));

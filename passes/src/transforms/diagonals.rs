@@ -35,7 +35,7 @@ pub fn diagonals(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Returns the new reduced dimensions of `op`; `None` if it stays.
+/// Returns the dimensions over which `op` is to reduce instead; `None` if `op` does not meet the conditions.
 fn other_dims(module: &Module, op: OpId) -> Option<DimList> {
     let data = &module.ops[op];
     let (OpKind::Reduce { dims }, &[value, _]) = (&data.kind, data.operands.as_slice()) else { return None };
@@ -50,7 +50,7 @@ fn other_dims(module: &Module, op: OpId) -> Option<DimList> {
     if !is_reduced(from) || is_reduced(to) || !is_split(from) || is_split(to) {
         return None;
     }
-    // The remaining dimension takes the position of the other one in the result.
+    // If a dimension between the two were not reduced, the diagonal would be at another position among the dimensions of the result.
     if (a.min(b) + 1..a.max(b)).any(|dim| !is_reduced(dim)) {
         return None;
     }
@@ -59,7 +59,7 @@ fn other_dims(module: &Module, op: OpId) -> Option<DimList> {
     Some(dims)
 }
 
-/// Returns the two dimensions whose diagonal `value` keeps, with one fill value elsewhere.
+/// Returns two dimensions of `value` if its elements outside of their diagonal all have the same fill value.
 fn masked_diagonal(module: &Module, value: ValueId) -> Option<[usize; 2]> {
     let select = &module.ops[module.def_op(value)?];
     let (OpKind::Select, &[mask, yes, no]) = (&select.kind, select.operands.as_slice()) else { return None };
@@ -77,7 +77,7 @@ fn masked_diagonal(module: &Module, value: ValueId) -> Option<[usize; 2]> {
     }
     let mut fold = IntegerFold::new(module);
     let (a, b) = (fold.fold(a, None)?, fold.fold(b, None)?);
-    // Both iotas have the same distinct numbers, in ascending order.
+    // The mask is a diagonal if both iotas have the same distinct numbers, in ascending order.
     let is_diagonal = a.values == b.values && a.values.windows(2).all(|pair| pair[0] < pair[1]);
     let (a, b) = (a.dim?, b.dim?);
     (is_diagonal && a != b).then_some([a, b])

@@ -12,7 +12,7 @@
 use rustc_hash::FxHashSet;
 use shardc_ir::{Module, ValueId};
 
-/// Removes the donation of an argument to a result if an earlier result is the same value.
+/// Removes the donation of an argument to a result if an earlier result returns the same value.
 pub(super) fn keep(module: &mut Module) {
     let Some(entry) = module.entry() else { return };
     let Some(results) = module.funcs[entry].body.and_then(|body| module.terminator(body)) else { return };

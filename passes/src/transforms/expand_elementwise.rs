@@ -1,8 +1,9 @@
 //! Element-wise operation expansion: expands element-wise operations that back ends lack to StableHLO operations.
 //!
-//! * `mhlo.copy`, `mhlo.exp2` and `mhlo.log2` are operations for which XLA's converter from HLO emits no StableHLO. They are expanded in
-//!   every partition ([`expand_mhlo`], called by `decompose`).
-//! * `chlo.mulhi` is newer than the CHLO dialect of many plugins. It stays in files, and [`expand_for_plugin`] expands it.
+//! * `mhlo.copy`, `mhlo.exp2` and `mhlo.log2` are operations for which XLA's converter from HLO emits no StableHLO. They are expanded
+//!   whenever a program is partitioned ([`expand_mhlo`], called by `decompose`).
+//! * `chlo.mulhi` is newer than the CHLO dialect of many plugins. Programs in files keep it;
+//!   [`expand_for_plugin`] expands it.
 //!
 //! ```mlir
 //! %1 = mhlo.exp2 %0 : tensor<8xf32>
@@ -53,7 +54,7 @@ pub(super) fn expand_mhlo(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     }
 }
 
-/// Expands every element-wise operation that plugins may lack.
+/// Expands every element-wise operation that PJRT plugins may lack, such as `chlo.mulhi`.
 pub(super) fn expand_for_plugin(module: &mut Module) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {
@@ -71,13 +72,13 @@ pub(super) fn expand_for_plugin(module: &mut Module) {
     }
 }
 
-/// A constant with the type of `value`, which may be complex. `None` if the shape of `value` is not static.
+/// Emits the constant `number` with the type of `value`, which may be complex. `None` if the shape of `value` is not static.
 fn number(rw: &mut Rewriter<'_>, number: f64, value: ValueId) -> Option<ValueId> {
     rw.module.tensor(value).filter(|ty| ty.is_static())?;
     rw.full(number, value)
 }
 
-/// The upper half of an integer product.
+/// Returns the upper half of the bits of an integer product.
 fn expand_mulhi(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     let &[a, b] = rw.module.ops[op].operands.as_slice() else { return None };
     let dtype = rw.module.tensor(a).filter(|ty| ty.is_static() && ty.encoding.is_none())?.dtype;
@@ -101,7 +102,7 @@ fn expand_mulhi(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     subtract_if_negative(rw, high, b, a)
 }
 
-/// `high - (sign < 0 ? other : 0)`.
+/// Emits `high - (sign < 0 ? other : 0)`, the correction of the upper half for a negative operand `sign`.
 fn subtract_if_negative(
     rw: &mut Rewriter<'_>,
     high: ValueId,
@@ -116,7 +117,7 @@ fn subtract_if_negative(
     Some(rw.binary(BinaryOp::Subtract, high, excess))
 }
 
-/// The upper half of a `ui64` product, from four half-width products (Knuth, The Art of Computer Programming, 4.3.1).
+/// Emits the upper half of a `ui64` product, from four half-width products (Knuth, The Art of Computer Programming, 4.3.1).
 fn expand_mulhi_u64(rw: &mut Rewriter<'_>, a: ValueId, b: ValueId) -> Option<ValueId> {
     use BinaryOp as B;
     let half = rw.full(32.0, a)?;

@@ -102,7 +102,7 @@ fn crop(module: &mut Module, op: OpId) -> Option<()> {
     Some(())
 }
 
-/// Folds one slice into the producer of its operand. A slice that this creates is folded in turn.
+/// Folds one slice into the producer of its operand. If the result is another slice, that slice is folded as well.
 fn fold(rw: &mut Rewriter<'_>, slice: OpId, local: &FxHashSet<OpId>, depth: usize) -> Option<()> {
     let module = &*rw.module;
     let data = &module.ops[slice];
@@ -128,7 +128,7 @@ fn fold(rw: &mut Rewriter<'_>, slice: OpId, local: &FxHashSet<OpId>, depth: usiz
                 OpKind::Concatenate { dim } => fold_concatenate(rw, slice, producer, &spec, *dim as usize)?,
                 _ => {}
             }
-            // The result may be a slice again, of the pad's input or of one operand.
+            // The folded operation may itself be a slice (of the pad's input or of one concatenated operand), which can be folded again.
             fold(rw, slice, local, depth + 1)
         }
         OpKind::Reverse { .. } | OpKind::Unary(UnaryOp::Negate) | OpKind::Convert
@@ -162,7 +162,7 @@ fn fold_pad(module: &mut Module, slice: OpId, pad: OpId, spec: &SliceSpec, old: 
         let is_whole = spec.start[d] == 0 && spec.limit[d] == padded[d];
         new.low[d] -= spec.start[d];
         new.high[d] -= padded[d] - spec.limit[d];
-        // Negative edges cannot remove more elements than the operand has.
+        // Negative edges must not remove more elements than the operand has.
         let cuts = (-new.low[d]).max(0) + (-new.high[d]).max(0);
         if !is_whole && (old.interior[d] != 0 || cuts > size) {
             return None;

@@ -89,7 +89,7 @@ fn padding_of(module: &Module, op: OpId) -> Option<(&PadSpec, ValueId, ValueId)>
     padding(module, module.def_op(*module.ops[op].operands.first()?)?)
 }
 
-/// Returns a pad, its input and its padding value, if edges are not negative and there is no interior padding.
+/// Returns the attributes of a pad, its input and its padding value; `None` if edges are negative or there is interior padding.
 pub(super) fn padding(module: &Module, pad: OpId) -> Option<(&PadSpec, ValueId, ValueId)> {
     let pad = &module.ops[pad];
     let (OpKind::Pad(spec), &[input, value]) = (&pad.kind, pad.operands.as_slice()) else { return None };

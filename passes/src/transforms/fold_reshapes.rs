@@ -21,7 +21,7 @@ use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
 
 use crate::analysis::regions::program_ops;
 
-/// The maximum number of operations that are traced.
+/// The maximum length of a chain of reshapes.
 const MAX_STEPS: usize = 4;
 
 /// Replaces the uses of reshapes that restore an earlier value, everywhere under `body`, after propagation. The reshapes remain as dead

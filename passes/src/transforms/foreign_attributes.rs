@@ -1,7 +1,8 @@
 //! Foreign attribute removal: removes discardable attributes of dialects that PJRT plugins do not register.
 //!
 //! A plugin rejects a program with an attribute such as `#ttcore.argument_type<input>`, because its parser does not know the dialect. In
-//! MLIR, a program without its discardable attributes is equivalent, so they are removed for plugins. Files keep them.
+//! MLIR, a program without its discardable attributes is equivalent, so they are removed before a program is passed to a plugin. Programs
+//! that are written to files keep them.
 //!
 //! ```mlir
 //! func.func @main(%arg0: tensor<8xf32> {ttcore.argument_type = #ttcore.argument_type<input>})
@@ -17,7 +18,7 @@ use shardc_ir::{Attr, AttrDict, Module};
 const KNOWN: [&str; 12] =
     ["arith", "builtin", "chlo", "func", "jax", "mhlo", "sdy", "shape", "stablehlo", "tensor", "tf", "xla"];
 
-/// Drops foreign attributes of the module, its functions and their operations.
+/// Drops attributes of unknown dialects from the module, its functions and their operations.
 pub(super) fn drop_all(module: &mut Module) {
     drop_foreign(&mut module.attrs);
     for func in module.funcs.values_mut() {
@@ -59,7 +60,8 @@ fn has_foreign_value(value: &Attr) -> bool {
     }
 }
 
-/// The dialects of attributes (`#dialect.name`, `#dialect<...>`) and types (`!dialect.name`) in a text, outside of string literals.
+/// Returns the names of the dialects of attributes (`#dialect.name`, `#dialect<...>`) and types (`!dialect.name`) in a text, outside of
+/// string literals.
 fn dialects(text: &str) -> impl Iterator<Item = &str> {
     let outside_of_strings = text.split('"').step_by(2);
     outside_of_strings.flat_map(|part| {

@@ -33,7 +33,7 @@ use super::fold_pads::{is_zero, padding};
 use crate::analysis::regions::program_regions;
 use crate::rules::rule_of;
 
-/// The maximum number of parts.
+/// The maximum number of padded parts in a sum that is replaced by a concatenation.
 const MAX_PARTS: usize = 64;
 
 /// Rewrites slices and joins of fused dimensions everywhere under `body`. Replaced operations remain as dead code.
@@ -88,7 +88,7 @@ fn padded_parts(module: &Module, op: OpId) -> Option<(usize, SmallVec<[ValueId; 
                 (todo.len() <= MAX_PARTS).then_some(())?;
                 continue;
             }
-            // The operand is removed, and an annotation on it would be lost.
+            // The concatenation replaces this operand, so an annotation on it would be lost.
             module.shardings.of(addend).is_none().then_some(())?;
             let (spec, part, zero) = padding(module, def)?;
             let (shape, whole) = (module.shape(part), module.shape(addend));
@@ -110,7 +110,7 @@ fn padded_parts(module: &Module, op: OpId) -> Option<(usize, SmallVec<[ValueId; 
     Some((dim, parts.into_iter().map(|(_, part)| part).collect()))
 }
 
-/// The slices and joins of a region that are rewritten.
+/// The rewrites of a region: the slices after a reshape, and the concatenations (joins) before one.
 #[derive(Default)]
 struct Parts {
     slices: FxHashMap<OpId, Slice>,
@@ -120,11 +120,11 @@ struct Parts {
 /// A slice of the major factor of a fused dimension, after a reshape and perhaps transposes.
 struct Slice {
     fused: Fused,
-    /// The reshape.
+    /// The reshape that splits the fused dimension.
     reshape: OpId,
-    /// The transposes of its result, in program order.
+    /// The transposes between the reshape and the slice, in program order.
     transposes: SmallVec<[OpId; 2]>,
-    /// The sliced dimension.
+    /// The dimension along which the slice cuts its operand.
     dim: usize,
 }
 
@@ -133,17 +133,17 @@ struct Join {
     fused: Fused,
     concatenation: OpId,
     transposes: SmallVec<[OpId; 2]>,
-    /// The concatenated dimension.
+    /// The dimension along which the operands are concatenated.
     dim: usize,
 }
 
-/// A dimension whose major factor is a dimension on the other side of a reshape.
+/// A dimension on one side of a reshape that the other side splits into a major factor and other dimensions.
 #[derive(Clone, Copy)]
 struct Fused {
     dim: usize,
-    /// The dimension that is the major factor.
+    /// The dimension, on the other side of the reshape, that is the major factor.
     major: usize,
-    /// The number of elements of the fused dimension per index of the major factor.
+    /// The number of elements of the fused dimension for each index of the major factor.
     row: i64,
 }
 
@@ -170,7 +170,7 @@ impl Parts {
                 _ => {}
             }
         }
-        // Another user needs the reshaped value anyway.
+        // If an operation other than these slices uses the reshaped value, the value is needed in any case, so its slices stay unchanged.
         parts.slices.retain(|&op, _| {
             let value = module.ops[op].operands[0];
             counts.get(&value) == Some(&readers.get(value))
@@ -190,7 +190,7 @@ fn through_transposes(
     let mut transposes = SmallVec::new();
     loop {
         let def = module.def_op(value).filter(|op| local.contains(op))?;
-        // The value is replaced, and an annotation on it would be lost.
+        // The rewrite replaces this value, so an annotation on it would be lost.
         if module.shardings.of(value).is_some() || !is_shared && readers.get(value) != 1 {
             return None;
         }
@@ -216,7 +216,7 @@ impl Slice {
         Some(Slice { fused, reshape, transposes, dim })
     }
 
-    /// Inserts the slice of the unreshaped value, then the reshape and the transposes.
+    /// Inserts the equivalent slice of the reshape's operand, followed by the reshape and the transposes.
     fn range(self, rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
         let OpKind::Slice(spec) = &rw.module.ops[op].kind else { return None };
         let (start, limit) = (spec.start[self.dim], spec.limit[self.dim]);
@@ -246,7 +246,7 @@ impl Join {
         })
     }
 
-    /// Transposes and reshapes each part, then concatenates the parts.
+    /// Transposes and reshapes each operand of the concatenation, then concatenates the results along the fused dimension.
     fn along(self, rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
         let result = rw.module.ops[op].results[0];
         let Fused { dim, row, .. } = self.fused;
@@ -268,8 +268,8 @@ impl Join {
 }
 
 impl Fused {
-    /// Returns the fused dimension of which dimension `major` on the other side of a reshape is the major factor. If `is_apart`, the fused
-    /// dimension is in the operand and `major` in the result; otherwise the reverse.
+    /// Returns the fused dimension whose major factor is `major`, a dimension on the other side of a reshape. If `is_apart`, the reshape
+    /// splits the fused dimension, which is in its operand; otherwise it forms the fused dimension, which is in its result.
     fn of(module: &Module, reshape: OpId, major: usize, is_apart: bool) -> Option<Fused> {
         let data = &module.ops[reshape];
         let is_known = |&v: &ValueId| module.tensor(v).is_some_and(|ty| ty.is_static());

@@ -47,7 +47,7 @@ pub fn write_mesh_axes(module: &mut Module, mesh: &Mesh) {
     }
 }
 
-/// The attribute for these groups; `None` if they are not along axes.
+/// Returns the text of the axes form for these groups; `None` if they are not along axes of the mesh.
 fn text(mesh: &Mesh, name: &str, groups: &ReplicaGroups) -> Option<Box<str>> {
     let axes = mesh.axes_of_groups(groups).filter(|axes| !axes.is_empty())?;
     let mut text = format!("#stablehlo.replica_group_mesh_axes<mesh = @{name}, axes = [");

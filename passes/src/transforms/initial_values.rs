@@ -44,7 +44,7 @@ fn combine(rw: &mut Rewriter<'_>, op: OpId) {
     let neutral_element = |rw: &Rewriter<'_>, value: ValueId| {
         let dtype = rw.module.stored(value)?.dtype;
         let element = identity(kind, dtype)?;
-        // Adding 0.0 would turn -0.0 into 0.0.
+        // The identity of addition is -0.0 for floats: adding 0.0 would turn -0.0 into 0.0.
         Some((if kind == ReductionKind::Add { exact_zero(dtype) } else { element }, dtype))
     };
     let elements: Option<Vec<_>> = initial.iter().map(|&value| neutral_element(rw, value)).collect();

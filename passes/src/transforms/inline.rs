@@ -33,18 +33,18 @@ use smallvec::SmallVec;
 use crate::analysis::inlined_size::{check_size, check_size_except};
 use crate::analysis::symbols::drop_unused_funcs;
 
-/// The call stacks of operations before inlining.
+/// For each inlined operation, the stack of calls through which it was inlined.
 #[derive(Clone, Debug, Default)]
 pub struct CallSites {
-    /// For each inlined operation, the index of its innermost entry in `calls`, plus one.
+    /// For each inlined operation, the index in `calls` of the innermost call that it was inlined from, plus one.
     of: SecondaryMap<OpId, u32>,
-    /// Each call, and the entry of the enclosing call.
+    /// Each call that was inlined, with the index in `calls` of the call that encloses it; `None` in the entry function.
     calls: Vec<(OpId, Option<u32>)>,
     known: FxHashMap<(OpId, Option<u32>), u32>,
 }
 
 impl CallSites {
-    /// The calls through which an operation was inlined, innermost first.
+    /// Returns the calls through which an operation was inlined, innermost first.
     #[must_use]
     pub fn of(&self, op: OpId) -> Vec<OpId> {
         let mut out = Vec::new();
@@ -62,7 +62,7 @@ impl CallSites {
         for (&original, &copy) in originals.iter().zip(copies) {
             let entry = (call, self.of[original].checked_sub(1));
             let next = self.calls.len() as u32;
-            // Operations of a body with the same call stack share one entry, so there are as many entries as inlined calls.
+            // Operations of one inlined body share an entry, so there are as many entries as inlined calls.
             let at = *self.known.entry(entry).or_insert(next);
             if at == next {
                 self.calls.push(entry);
@@ -150,7 +150,7 @@ pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) -> Resu
     let mut inliner = Inliner { map: ValueMap::new(), named: false, sites: None, keep: &keep };
     let mut rw = Rewriter::new(module);
     for &region in regions {
-        // A copied body may contain calls.
+        // Repeated until no calls are left, since a copied body may contain calls.
         let calls = |module: &Module| module.walk(region).iter().any(|&op| callee(module, op).is_some());
         while calls(rw.module) {
             inliner.region(&mut rw, region);
@@ -177,7 +177,7 @@ pub(crate) fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnost
     let mut graph: DiGraph<FuncId, OpId> = DiGraph::new();
     let nodes: Vec<NodeIndex> = module.funcs.keys().map(|func| graph.add_node(func)).collect();
     let mut errors = Vec::new();
-    // `update_edge` would scan all callees of a function for each of its calls.
+    // Edges are found by this map, since `update_edge` would scan all callees of a function for each of its calls.
     let mut edges: FxHashMap<(FuncId, FuncId), EdgeIndex> = FxHashMap::default();
     for (caller, func) in module.funcs.iter() {
         let Some(body) = func.body else { continue };
@@ -215,7 +215,7 @@ pub(crate) fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnost
     }
 }
 
-/// One error for each group of mutually recursive functions.
+/// Returns one error for each group of mutually recursive functions.
 fn cycles(module: &Module, graph: &DiGraph<FuncId, OpId>) -> Vec<Diagnostic> {
     let mut groups = kosaraju_scc(graph);
     for group in &mut groups {
@@ -259,13 +259,13 @@ fn cycles(module: &Module, graph: &DiGraph<FuncId, OpId>) -> Vec<Diagnostic> {
     errors
 }
 
-/// The callee of an operation, and its body.
+/// Returns the function that `op` calls, and the function's body; `None` if `op` is not a call or the function has no body.
 fn callee(module: &Module, op: OpId) -> Option<(FuncId, RegionId)> {
     let OpKind::Call { callee } = &module.ops[op].kind else { return None };
     body_of(module, callee)
 }
 
-/// The function that decomposes a composite, and its body.
+/// Returns the decomposition function of a composite, and the function's body; `None` if `op` is not a composite.
 fn decomposition(module: &Module, op: OpId) -> Option<(FuncId, RegionId)> {
     let OpKind::Composite(spec) = &module.ops[op].kind else { return None };
     body_of(module, &spec.decomposition)
@@ -277,13 +277,13 @@ fn body_of(module: &Module, callee: &str) -> Option<(FuncId, RegionId)> {
 }
 
 struct Inliner<'a> {
-    /// Maps values of the callee to values of the copy.
+    /// Maps values in the callee's body to values in its inlined copy.
     map: ValueMap,
-    /// Call stacks, if they are recorded.
+    /// The call stacks of inlined operations, if they are requested.
     sites: Option<CallSites>,
-    /// Whether named computations and composites are also replaced.
+    /// Whether named computations and composites are also replaced by their bodies.
     named: bool,
-    /// Functions whose calls stay.
+    /// Functions whose calls are not inlined.
     keep: &'a SecondaryMap<FuncId, bool>,
 }
 
@@ -294,12 +294,13 @@ impl Inliner<'_> {
             let data = &rw.module.ops[op];
             if let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) {
                 match data.kind {
-                    // No data flows between functions after inlining.
+                    // After inlining, no data flows between functions, so the edge operation is replaced by its operand.
                     OpKind::FuncDataFlowEdge => {
                         rw.replace(&[operand]);
                         continue;
                     }
-                    // Data flow of regions is implied, so edges are removed; their shardings stay as constraints.
+                    // The semantics of loops and branches already define data flow, so data-flow edge operations are removed; their
+                    // shardings become constraints.
                     OpKind::DataFlowEdge(said) if self.named => {
                         let said = said.or(rw.module.shardings.of(result));
                         let value = constrain(rw, operand, said);
@@ -378,7 +379,7 @@ impl Inliner<'_> {
     }
 }
 
-/// An operation and all operations nested in it.
+/// Returns an operation and all operations nested in its regions.
 fn with_inner(module: &Module, op: OpId) -> Vec<OpId> {
     let regions = module.ops[op].regions.iter();
     std::iter::once(op).chain(regions.flat_map(|&region| module.walk(region))).collect()

@@ -2,7 +2,8 @@
 
 use shardc_ir::{Attr, Build, CustomCallSpec, OpKind, Rewriter, ValueId};
 
-/// Makes users of a result of the current operation read it through a `LayoutConstraint` with this layout, most minor dimension first.
+/// Makes users of a result of the current operation read it through a `LayoutConstraint` with the layout `minor_to_major`, which lists the
+/// most minor dimension first.
 pub(super) fn pin(rw: &mut Rewriter<'_>, result: ValueId, minor_to_major: &[usize]) {
     let order: Vec<String> = minor_to_major.iter().map(usize::to_string).collect();
     let order = format!("dense<[{}]> : tensor<{}xindex>", order.join(", "), order.len());

@@ -39,7 +39,7 @@ use super::{
     row_major_fft, whole_to_host, wide_products,
 };
 
-/// The deepest nesting of regions. It keeps this pass and the recursive readers of MLIR from overflowing the stack.
+/// The maximum nesting depth of regions. It prevents stack overflows in this pass and in the recursive readers of MLIR.
 const MAX_DEPTH: usize = 128;
 
 /// The XLA compiler for which a program is legalized.
@@ -68,7 +68,7 @@ pub struct BackendOptions {
     /// ends require. `None` means the size of the module's largest mesh. Without a mesh, the module's own counts stay, or are set to 1 if
     /// it has none.
     pub num_devices: Option<usize>,
-    /// The compiler of the program.
+    /// The compiler for which the program is legalized.
     pub backend: Backend,
     /// The number of processes that run the program through XLA's CPU client, each of whose clients supports one process; 0 means 1.
     /// Collectives that cross processes become calls of the runtime. `num_devices` is then required and counts the devices of all
@@ -133,7 +133,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     if options.num_devices.is_some() {
         rename_entry(module);
     }
-    // Groups in the axes form are also stored as lists, and their meshes are removed.
+    // The axes form of replica groups refers to meshes, which are removed below. It is dropped, since the groups are also stored as lists.
     for op in module.ops.values_mut() {
         if let Some(spec) = op.kind.collective_mut().filter(|spec| !spec.groups.is_empty()) {
             spec.mesh_axes = None;
@@ -230,7 +230,7 @@ pub(crate) fn takes_mark(kind: &OpKind) -> bool {
 fn rename_entry(module: &mut Module) {
     let Some(entry) = module.entry() else { return };
     let old = std::mem::replace(&mut module.funcs[entry].name, "main".into());
-    // The position, which determines the printing order, stays the same.
+    // The function keeps its position in the table of names, which determines the printing order.
     if let Some(at) = module.func_names.get_index_of(&old) {
         let _ = module.func_names.replace_index(at, "main".into());
     }
@@ -238,7 +238,7 @@ fn rename_entry(module: &mut Module) {
 
 /// Sets the number of replicas and partitions.
 fn set_device_counts(module: &mut Module, options: &BackendOptions) {
-    // A partitioned program, whose meshes are removed, has its own counts.
+    // A partitioned program, which has no meshes, already specifies both counts. These are kept.
     let is_said = module.num_partitions().is_some() && module.num_replicas().is_some();
     if options.num_devices.is_none() && module.mesh_names.is_empty() && is_said {
         return;
@@ -252,7 +252,7 @@ fn set_device_counts(module: &mut Module, options: &BackendOptions) {
     module.set_process_counts(replicas as i64, partitions as i64);
 }
 
-/// The number of devices that run the program.
+/// Returns the number of devices that run the program.
 fn num_devices(module: &Module, options: &BackendOptions) -> usize {
     let of_meshes = || module.meshes.values().map(|mesh| mesh.num_devices()).max();
     options.num_devices.or_else(of_meshes).unwrap_or(1)
@@ -265,7 +265,7 @@ fn strip(attrs: &mut AttrDict) {
     attrs.retain(|name| !is_dropped(name));
 }
 
-/// Sets the location of a diagnostic without one to that of `op`.
+/// If a diagnostic has no location, sets it to that of `op`.
 fn located(module: &Module, op: OpId, diagnostic: Diagnostic) -> Diagnostic {
     if diagnostic.user_loc.is_some() || diagnostic.span.is_some() {
         return diagnostic;
@@ -275,11 +275,11 @@ fn located(module: &Module, op: OpId, diagnostic: Diagnostic) -> Diagnostic {
 
 /// Whether the pass removes, replaces or keeps an operation.
 enum Fate {
-    /// It is removed.
+    /// The operation is removed.
     Erase,
-    /// Its results are replaced by its operands.
+    /// The operation is removed, and its results are replaced by its operands.
     Forward,
-    /// It stays.
+    /// The operation is kept.
     Keep,
 }
 

@@ -54,16 +54,16 @@ pub fn merge_reductions(module: &mut Module, body: RegionId) {
     }
 }
 
-/// The result of a reshard that reduces an unreduced value.
+/// A reduced value: the result of a reshard whose operand is unreduced.
 #[derive(Clone, Copy)]
 struct Completed {
     value: ValueId,
-    /// The unreduced value, and its sharding.
+    /// The unreduced operand of the reshard, and its sharding.
     source: ValueId,
     pending: ShardingId,
 }
 
-/// Returns the operands of an addition of two values.
+/// Returns the operands of `op` if it adds two different values.
 fn addends(module: &Module, op: OpId) -> Option<[ValueId; 2]> {
     let data = &module.ops[op];
     match (&data.kind, data.operands.as_slice()) {
@@ -206,7 +206,7 @@ fn level(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()>
     Some(())
 }
 
-/// Whether an unreduced value is already sharded as `wanted`, so that only an all-reduce remains.
+/// Whether the unreduced operand of the reshard is already sharded as `wanted`, so that the reshard needs only an all-reduce.
 fn leaves(module: &Module, side: Completed, wanted: ShardingId) -> bool {
     let pending = module.shardings.get(side.pending);
     pending.completed().same_placement(module.shardings.get(wanted))

@@ -63,7 +63,7 @@ fn order_region(rw: &mut Rewriter<'_>, region: RegionId) -> bool {
     has_any
 }
 
-/// The state of the walk over a region.
+/// The state of the walk over the operations of a region, in order.
 #[derive(Default)]
 struct Turns {
     /// The last loop or branch with collectives, and the number of loops and branches with collectives so far.
@@ -143,7 +143,7 @@ fn for_each_operand(module: &Module, op: OpId, visit: &mut impl FnMut(ValueId)) 
     }
 }
 
-/// Whether a value has an element that can be read.
+/// Whether a value has an element whose bits can be read to create a data dependence.
 fn can_be_read(module: &Module, value: ValueId) -> bool {
     let is_simple = |ty: &TensorType| ty.is_static() && ty.encoding.is_none() && !ty.shape.contains(&0);
     module.tensor(value).is_some_and(is_simple)
@@ -180,7 +180,7 @@ fn has_collective(module: &Module, op: OpId) -> bool {
     op.kind.collective().is_some() || op.regions.iter().any(in_region)
 }
 
-/// For each operand of a loop, whether the body uses it; a dependence on other operands would not delay the loop.
+/// Returns for each operand of a loop whether the body uses it. A dependence through an unused operand would not delay the loop.
 fn read_places(module: &Module, op: OpId) -> Vec<bool> {
     let Some(&body) = module.ops[op].regions.last() else { return Vec::new() };
     let (args, ops) = (&module.regions[body].args, &module.regions[body].ops);
@@ -222,13 +222,14 @@ fn wait(rw: &mut Rewriter<'_>, op: OpId, values: &[ValueId]) {
     let never = rw.tensor(compare, &[sum, most], &[], DType::I1);
     let (shape, dtype) = (rw.module.shape(operand).to_vec(), rw.dtype(operand));
     let Some(dtype) = dtype else { return };
-    // A constant that the other branch is unlikely to equal: XLA folds a `select` whose two branches are equal.
+    // The other branch must differ from the operand: XLA folds a `select` whose branches are equal. A constant whose bytes are all 1 is
+    // unlikely to equal it.
     let other = rw.splat(&vec![1; dtype.bytes()], &shape, dtype);
     let after = rw.tensor(OpKind::Select, &[never, other, operand], &shape, dtype);
     rw.module.ops[op].operands[place] = after;
 }
 
-/// 1 if the first element of a value is not zero, otherwise 0.
+/// Returns 1 if the first element of a value is not zero, otherwise 0.
 fn zero_or_one(rw: &mut Rewriter<'_>, value: ValueId) -> ValueId {
     let (rank, dtype) = (rw.module.rank(value), rw.dtype(value).unwrap_or(DType::F32));
     let mut first = value;

@@ -30,8 +30,8 @@ use smallvec::SmallVec;
 
 type Values = SmallVec<[ValueId; 3]>;
 
-/// Expands each `collective_broadcast` of a program that runs on `devices` devices, for a compiler that does not support it. It stays if
-/// its groups are not lists or its types are not plain tensors.
+/// Expands each `collective_broadcast` of a program that runs on `devices` devices, for a compiler that does not support it. An operation
+/// is not expanded if its groups are not lists or its types are not plain tensors.
 pub(super) fn expand_broadcasts(module: &mut Module, devices: i64) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {
@@ -45,8 +45,8 @@ pub(super) fn expand_broadcasts(module: &mut Module, devices: i64) {
     }
 }
 
-/// Inserts the sums that replace a `collective_broadcast`, in a program that runs on at least `devices` devices. `None` if it stays: its
-/// groups are not lists, or its types are not plain tensors.
+/// Inserts the sums that replace a `collective_broadcast`, in a program that runs on at least `devices` devices. `None` if it is not
+/// expanded, because its groups are not lists or its types are not plain tensors.
 pub(super) fn broadcast(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -103,7 +103,7 @@ pub(super) fn reduce(rw: &mut Rewriter<'_>, op: OpId, spec: &CollectiveSpec) -> 
     Some(values)
 }
 
-/// The index of the current device in its group, as a scalar; -1 if it is in no group.
+/// Emits the index of the current device in its group, as a scalar; -1 if it is in no group.
 fn place_in_group(
     rw: &mut Rewriter<'_>,
     groups: &[Vec<i64>],
@@ -137,7 +137,7 @@ fn with_all_devices(mut groups: Vec<Vec<i64>>, devices: i64) -> ReplicaGroups {
     ReplicaGroups::matrix(groups.concat(), longest)
 }
 
-/// The value of the root, on every device of its group.
+/// Emits the value that the root of a group has, on every device of the group.
 fn from_root(
     rw: &mut Rewriter<'_>,
     value: ValueId,

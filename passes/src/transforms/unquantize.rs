@@ -63,7 +63,7 @@ pub fn unquantize(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-/// The storage type of a quantized type; any other type itself.
+/// Returns the storage type of a quantized type, and any other type unchanged.
 fn stored(module: &mut Module, ty: TypeId) -> TypeId {
     match module.types.stored(ty) {
         Some(tensor) if module.types.as_quantized(ty).is_some() => {
@@ -108,12 +108,12 @@ fn unquantize_op(rw: &mut Rewriter<'_>, op: OpId) -> Result<(), Diagnostic> {
     }
 }
 
-/// Whether equal integers represent equal real numbers. The quantized dimension may differ.
+/// Whether equal storage integers of two quantized types represent equal real numbers. The quantized dimension may differ.
 fn is_alike(a: &Quant, b: &Quant) -> bool {
     a.storage == b.storage && a.expressed == b.expressed && a.params() == b.params()
 }
 
-/// Computes the operation on dequantized operands and quantizes its results.
+/// Computes an operation on dequantized operands, and quantizes its results.
 fn in_real_numbers(rw: &mut Rewriter<'_>, op: OpId) -> Option<()> {
     let module = &*rw.module;
     let (kind, attrs) = (module.ops[op].kind.clone(), module.ops[op].attrs.clone());
@@ -141,7 +141,7 @@ fn in_real_numbers(rw: &mut Rewriter<'_>, op: OpId) -> Option<()> {
     Some(())
 }
 
-/// The expressed type of a quantized value; the type of any other value.
+/// Returns the expressed (real) type of a quantized value, and the own type of any other value.
 fn real_type(module: &mut Module, value: ValueId) -> Option<TypeId> {
     let ty = module.values[value].ty;
     let Some(tensor) = module.types.as_quantized(ty) else { return Some(ty) };
@@ -149,7 +149,7 @@ fn real_type(module: &mut Module, value: ValueId) -> Option<TypeId> {
     Some(module.types.tensor(&shape, dtype))
 }
 
-/// The real numbers that `value` represents: `(value - zero_point) * scale`.
+/// Emits the real numbers that `value` represents: `(value - zero_point) * scale`.
 fn dequantized(rw: &mut Rewriter<'_>, value: ValueId) -> Option<ValueId> {
     let ty = rw.module.values[value].ty;
     let Some(tensor) = rw.module.types.as_quantized(ty).cloned() else { return Some(value) };
@@ -167,7 +167,7 @@ fn dequantized(rw: &mut Rewriter<'_>, value: ValueId) -> Option<ValueId> {
     Some(rw.binary(BinaryOp::Multiply, numbers, scales))
 }
 
-/// `value` in the quantized type of `like`: `value / scale + zero_point`, clamped and rounded.
+/// Emits `value` in the quantized type of `like`: `value / scale + zero_point`, clamped and rounded.
 fn quantized(rw: &mut Rewriter<'_>, value: ValueId, like: ValueId) -> Option<ValueId> {
     let ty = rw.module.values[like].ty;
     let Some(tensor) = rw.module.types.as_quantized(ty).cloned() else { return Some(value) };
@@ -185,7 +185,8 @@ fn quantized(rw: &mut Rewriter<'_>, value: ValueId, like: ValueId) -> Option<Val
     Some(rw.op1(OpKind::Convert, &[rounded], ty))
 }
 
-/// A tensor with one quantization parameter for each element of a quantized tensor.
+/// Emits a tensor that contains, for each element of a quantized tensor, the parameter of its quantization that `number` returns, such as
+/// the scale.
 fn each(
     rw: &mut Rewriter<'_>,
     tensor: &QuantTensor,
@@ -206,7 +207,8 @@ fn each(
             rw.spread(line, dims, shape)
         }
         QuantKind::SubChannel { counts, .. } => {
-            // Each dimension becomes the number of blocks, then the block size.
+            // The parameters of each block are broadcast to its elements: in a shape in which each dimension is split into the number of
+            // blocks and the block size.
             let blocks = rw.elements(bytes.concat(), counts, dtype);
             let sizes = shape.iter().zip(counts).flat_map(|(&n, &count)| [count, n / count.max(1)]);
             let dims = (0..counts.len() as u32).map(|d| 2 * d).collect::<DimList>();

@@ -67,7 +67,7 @@ fn read_and_written(name: &str, source: &str) -> String {
     text(&module)
 }
 
-/// Every sharding in a text, sorted.
+/// Returns every sharding in a text, sorted.
 fn shardings(text: &str) -> Vec<&str> {
     let mut out: Vec<&str> =
         text.split("mhlo.sharding = \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
@@ -85,7 +85,8 @@ fn annotated_programs_are_read_and_written() {
         if was_annotated {
             imported(&name, &mut module);
         }
-        // The printed annotations are equal after parsing and printing again.
+        // Programs that cannot be exported are skipped. For all others, the printed annotations must be equal after parsing and printing
+        // again.
         if export_gspmd(&mut module).is_err() {
             continue;
         }
@@ -93,7 +94,7 @@ fn annotated_programs_are_read_and_written() {
         let first = text(&module);
         let second = read_and_written(&name, &first);
         if first.contains("@SPMDFullToShardShape") {
-            // The shardings are sorted, since printing may change the order of operations. Constraints without effect are removed.
+            // Sorted shardings are compared, since printing may change the order of operations and removes constraints that have no effect.
             assert_eq!(shardings(&second), shardings(&read_and_written(&name, &second)), "{name}");
         } else {
             let differ = first.lines().zip(second.lines()).find(|(a, b)| a != b);

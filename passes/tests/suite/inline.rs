@@ -9,7 +9,7 @@ fn parse(text: &str) -> Module {
     shardc_stablehlo::parse(text).unwrap_or_else(|errors| panic!("{errors:#?}"))
 }
 
-/// The program after inlining, or the errors.
+/// Returns the text of the program after inlining, or of the errors.
 fn inlined(text: &str) -> String {
     let mut module = parse(text);
     if let Err(errors) = inline_calls(&mut module) {

@@ -17,7 +17,8 @@ fn partitioned(text: &str) -> Module {
     module
 }
 
-/// Planning considers the sharding of each operand for the whole operation; nearly all of these shardings are equal.
+/// Planning considers computing the whole operation with the sharding of each operand. This operation has many operands, but nearly all of
+/// their shardings are equal.
 #[test]
 fn a_concatenation_of_a_thousand_values() {
     let operands = vec!["%x"; 1000].join(", ");

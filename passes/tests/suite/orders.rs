@@ -11,7 +11,7 @@ use shardc_passes::driver::passes::{PASSES, PassContext};
 /// Number of random pass sequences.
 const RUNS: usize = 2000;
 
-/// The programs of the filetests in these folders, which end at every stage of the pipeline.
+/// Returns the programs of the filetests in these folders: inputs of passes from all stages of the pipeline.
 fn modules() -> Vec<(PathBuf, Module)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/filetests");
     let folders =
@@ -49,7 +49,7 @@ fn passes_in_any_order_do_not_panic() {
         let mut module = module.clone();
         let mode = if draw(2) == 0 { SpmdMode::Replica } else { SpmdMode::Partition };
         let sequence: Vec<usize> = (0..=draw(4)).map(|_| draw(PASSES.len())).collect();
-        // Printed if a pass panics.
+        // The names are printed if a pass panics.
         let names: Vec<&str> = sequence.iter().map(|&pass| PASSES[pass].name).collect();
         eprintln!("{}: {}", path.display(), names.join(","));
         for pass in sequence {

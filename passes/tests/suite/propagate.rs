@@ -31,7 +31,7 @@ fn show(module: &Module, id: Option<ShardingId>) -> String {
     })
 }
 
-/// The program with the expected text of each comment.
+/// Returns the program with each `// sharding:`, `// args:` and `// results:` comment rewritten to contain the propagated shardings.
 fn annotated(text: &str) -> String {
     let module = propagated(text, &PropagateOptions::default());
     let (func, body) =
@@ -80,14 +80,14 @@ fn shardings_match_the_expected_text() {
     }
 }
 
-/// The shared data folder, if it exists.
+/// Returns the path of the shared data folder, if the folder exists.
 fn shared() -> Option<PathBuf> {
     let path = std::env::var_os("SHARDC_SHARED")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared")), PathBuf::from);
     path.is_dir().then_some(path)
 }
 
-/// Arguments, results and constraints, one line each, without unsharded tensors.
+/// Returns the shardings of arguments, results and constraints, one per line; unsharded tensors are omitted.
 fn summary(module: &Module) -> Vec<String> {
     let mut out = Vec::new();
     let Some((func, body)) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))) else {
@@ -224,7 +224,7 @@ impl Random {
         (self.0 >> 33) as usize % n
     }
 
-    /// A sharding with axes and sub-axes, open and closed dimensions, priorities and replicated axes.
+    /// Returns a random sharding with axes and sub-axes, open and closed dimensions, priorities and replicated axes.
     fn sharding(&mut self, mesh_id: MeshId, mesh: &Mesh, rank: usize) -> TensorSharding {
         let mut out = TensorSharding::replicated(mesh_id, rank);
         for (i, &n) in mesh.axes.values().enumerate() {

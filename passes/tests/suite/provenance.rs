@@ -11,7 +11,7 @@ use shardc_passes::propagate::{
 };
 use shardc_passes::transforms::inline::inline_calls;
 
-/// The programs of this repository, and those of the corpus in the shared folder, if it exists.
+/// Returns the paths of the programs of this repository, and of those in the corpus of the shared folder, if it exists.
 fn programs() -> Vec<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs");
     let shared = std::env::var_os("SHARDC_SHARED").map(|dir| Path::new(&dir).join("corpus/jax"));
@@ -20,7 +20,7 @@ fn programs() -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(&dir) else { continue };
         let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
         out.extend(files.filter(|path| {
-            // The largest programs have no features that smaller programs of the same kind lack.
+            // The largest programs are skipped: they have no features that smaller programs of the same kind lack.
             let size = std::fs::metadata(path).map_or(0, |data| data.len());
             path.extension().is_some_and(|ext| ext == "mlir") && size < 1 << 20
         }));
@@ -29,7 +29,7 @@ fn programs() -> Vec<PathBuf> {
     out
 }
 
-/// The sharding of an annotation of a program before propagation.
+/// Returns the sharding that an annotation has in the program before propagation.
 fn given(module: &Module, annotation: AnnotationSource) -> Option<TensorSharding> {
     let func = module.entry()?;
     let body = module.funcs[func].body?;
@@ -76,7 +76,8 @@ fn check(before: &Module, provenance: &Provenance, subject: Subject, sharding: &
                 if let AnnotationSource::Constraint(op) = origin
                     && before.ops.get(op).is_none()
                 {
-                    // Propagation created this constraint, for an operand of a manual computation.
+                    // Propagation created this constraint for an operand of a manual computation, so the original program does not contain
+                    // it.
                     continue;
                 }
                 let given = given(before, origin).unwrap_or_else(|| panic!("{origin:?} is no annotation"));

@@ -13,7 +13,7 @@ fn parse(text: &str) -> Module {
     shardc_stablehlo::parse(text).unwrap_or_else(|errors| panic!("{errors:#?}"))
 }
 
-/// The rules of each function's operations; those of nested regions only if `nested`.
+/// Returns, for each function, its name and the rules of its operations, including those in nested regions if `nested`.
 fn rules(module: &Module, nested: bool) -> Vec<(String, Vec<String>)> {
     let rules_of = |body| {
         let ops = if nested { module.walk(body) } else { module.regions[body].ops.to_vec() };
@@ -38,7 +38,7 @@ fn rules_match_the_expected_text() {
     }
 }
 
-/// The shared data folder, if it exists.
+/// Returns the path of the shared data folder, if the folder exists.
 fn shared() -> Option<PathBuf> {
     let path = std::env::var_os("SHARDC_SHARED")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared")), PathBuf::from);
@@ -61,7 +61,7 @@ fn rules_match_shardy() {
             .filter_map(|l| l.split_once("op_sharding_rule<"))
             .filter_map(|(_, rest)| rest.rsplit_once('>'))
             .map(|(rule, _)| rule)
-            // A few lines are truncated on purpose.
+            // Shardy's tests truncate a few rules on purpose; these are skipped.
             .filter(|rule| parse_rule(rule).is_ok())
             .collect();
         if expected.is_empty() {
@@ -69,7 +69,7 @@ fn rules_match_shardy() {
         }
         let module = match shardc_stablehlo::parse(&code) {
             Ok(module) => module,
-            // Operations that shardc's IR does not have.
+            // The parser rejects operations that shardc's IR does not have; such programs are skipped.
             Err(errors) if errors.iter().all(|e| e.code == "SH0106") => {
                 unread += 1;
                 continue;
@@ -98,7 +98,7 @@ func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
 }
 "#;
 
-/// The rule of a call after its lookup in a registry.
+/// Returns the rule of the call in `text` after the rules in `registry` were applied.
 fn resolved(text: &str, registry: &RuleRegistry) -> Option<Attr> {
     let mut module = parse(text);
     registry.resolve(&mut module).expect("the rules fit");
@@ -121,7 +121,7 @@ fn registered_rules_apply_to_calls() {
     assert_eq!(resolved(CALL, &registry), None);
 }
 
-/// The error for a call whose rule does not fit.
+/// Returns the error for a call for which the registry has a rule that does not fit.
 fn fault(
     signature: &str,
     rule: impl Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync + 'static,

@@ -94,7 +94,7 @@ impl Order {
                 }
             }
             if effect {
-                // An edge to the last operation with a side effect suffices, since that operation has an edge to the one before.
+                // A dependency on the last operation with a side effect suffices, since that operation depends on the one before it.
                 deps.extend(last_effect.replace(at as u32));
             }
             deps.sort_unstable();
@@ -136,7 +136,8 @@ impl Order {
         let mut closed: Vec<Vec<usize>> = Vec::new();
         let limit_of = |at: usize| if goes_flat(module, self.ops[at]) { limit / COPIED } else { limit };
         let is_small = |at: usize| can_combine(module, self.ops[at]).filter(|&bytes| bytes <= limit_of(at));
-        // Whether each operation is a collective that may be combined, and so increases the levels of operations that depend on it.
+        // Whether each operation is a collective that may be combined. Such a collective adds one to the levels of the operations that
+        // depend on it.
         let mut counts: Vec<bool> = vec![false; self.ops.len()];
         let mut order: Vec<usize> = (0..self.ops.len()).collect();
         // This is also a topological order: dependencies are needed no later than their dependents.
@@ -146,8 +147,8 @@ impl Order {
             levels[at] = deps.map(|dep| levels[dep] + u32::from(counts[dep])).max().unwrap_or(0);
             let Some(bytes) = is_small(at) else { continue };
             counts[at] = true;
-            // A group is closed if one of its results is already needed and its first member is more than `NEAR` operations away. A
-            // collective is needed at its own position, so collectives are visited in program order and `members[0]` is the first.
+            // A group accepts no more members once one of its results is already needed and its first member is more than `NEAR` operations
+            // away. A collective is needed at its own position, so collectives are visited in program order and `members[0]` is the first.
             let may_join = |one: &Open| at < one.needed || at - one.members[0] <= NEAR;
             for done in open.extract_if(.., |one| !may_join(one)) {
                 closed.push(done.members);
@@ -197,7 +198,8 @@ impl Order {
         };
         let last = self.ops.len().saturating_sub(1);
         for (at, group) in group_of.iter().enumerate() {
-            // Members of a group are emitted only when one of their results is needed.
+            // This loop emits operations outside of groups, in order. A group is emitted when such an operation, or the end of the region,
+            // needs one of its results.
             if group.is_none() {
                 let waiting = if at == last { groups.iter().map(|g| g[0]).collect() } else { Vec::new() };
                 let mut stack: Vec<(usize, bool)> = vec![(at, false)];
@@ -209,8 +211,9 @@ impl Order {
         emission.combined
     }
 
-    /// Emits the operations on the stack, from the top, each after the operations that it depends on. This is a depth-first topological
-    /// sort in which a group is one node. The stack is explicit, since dependency chains can be as long as the program.
+    /// Emits the operations on the stack, from the top, each after the operations that it depends on. The boolean of an entry is true if
+    /// its dependencies were already pushed. This is a depth-first topological sort in which a group is one node. The stack is explicit,
+    /// since dependency chains can be as long as the program.
     fn bring(&self, mut stack: Vec<(usize, bool)>, emission: &mut Emission<'_, '_>) {
         while let Some((at, ready)) = stack.pop() {
             if emission.done[at] {
@@ -239,11 +242,11 @@ impl Order {
 
 /// A region that is being rebuilt. Operations are identified by their old positions.
 struct Emission<'a, 'm> {
-    /// The groups to combine.
+    /// The groups of collectives to combine, as positions.
     groups: &'a [Vec<usize>],
-    /// The group of each operation.
+    /// For each operation, the index in `groups` of its group; `None` if it is not combined.
     group_of: &'a [Option<usize>],
-    /// Which operations have been emitted.
+    /// Whether each operation has been emitted.
     done: Vec<bool>,
     /// The operations in their new order.
     builder: Builder<'m>,
@@ -314,11 +317,12 @@ fn combine_members(b: &mut Builder<'_>, members: &[OpId]) -> Combined {
     Combined { op, members: members.to_vec() }
 }
 
-/// Whether combining this collective requires flattening and concatenating operands.
+/// Whether combining `op` with other collectives requires flattening and concatenating operands. If not, the combined collective has
+/// several operands.
 fn goes_flat(module: &Module, op: OpId) -> bool {
     match &module.ops[op].kind {
-        // XLA's CPU back end confuses elements in an all-gather of several operands with different layouts. XLA's partitioner rejects
-        // several operands in programs that are already partitioned.
+        // Only an all-reduce without a channel (replica mode) gets several operands. XLA's partitioner rejects several operands in programs
+        // that are already partitioned. XLA's CPU back end confuses elements in an all-gather of several operands with different layouts.
         OpKind::AllReduce(spec) => spec.channel.is_some(),
         _ => true,
     }
@@ -329,7 +333,8 @@ fn side_by_side(b: &mut Builder<'_>, first: OpId, members: &[OpId]) {
     for &op in &members[1..] {
         let operand = b.module.ops[op].operands[0];
         b.module.ops[first].operands.push(operand);
-        // The first member takes over the result. The removed member gets a new, unused result.
+        // The first member, which now reduces this operand, also defines the original result value. `op`, which is no longer in the region,
+        // gets a new, unused result.
         let result = b.module.renew_result(op, 0);
         b.module.give_result(first, result);
     }
@@ -397,7 +402,7 @@ fn changed_dim(kind: &OpKind) -> usize {
     }
 }
 
-/// Builds operations with the location and the [`MARK`] of another operation.
+/// Builds operations that have the location of `like`, and its [`MARK`] attribute ("already partitioned").
 struct Made<'a, 'm> {
     builder: &'a mut Builder<'m>,
     like: OpId,

@@ -55,7 +55,7 @@ pub(super) fn compose(module: &mut Module, body: RegionId) -> usize {
     gone
 }
 
-/// Returns the earlier permute that can be composed with `outer`, and the pairs of the composition.
+/// Returns the earlier permute that can be composed with `outer`, and the source-target pairs of the composition.
 fn composed(
     module: &Module,
     outer: OpId,
@@ -82,13 +82,15 @@ fn composed(
     None
 }
 
-/// Returns the value that replaced `value` in an earlier composition, or `value` itself. Returns `None` unless each has exactly one use.
+/// Returns the value that replaced `value` in an earlier composition, or `value` itself. Returns `None` unless `value` and its replacement
+/// have exactly one use each.
 fn only_use(value: ValueId, uses: &UseCounts, joined: &ValueMap) -> Option<ValueId> {
     let now = joined.resolve(value);
     (uses.get(value) == 1 && uses.get(now) == 1).then_some(now)
 }
 
-/// Returns the source-target pairs of the composition of two permutes; `None` unless the same devices send and receive in both.
+/// Returns the source-target pairs of the composition of two permutes. Returns `None` unless the devices that send are the same in both
+/// permutes, and so are those that receive.
 fn pairs(before: &CollectiveSpec, after: &CollectiveSpec) -> Option<ReplicaGroups> {
     if before.channel.is_some() != after.channel.is_some()
         || before.use_global_device_ids != after.use_global_device_ids

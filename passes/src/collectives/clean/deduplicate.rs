@@ -1,8 +1,8 @@
 //! Common subexpression elimination for collectives and their operands.
 //!
 //! Two operations are equal if they have equal attributes and the same operands. Collectives are merged within a region and with those of
-//! enclosing regions. Their operands (slices, coordinates, padding) are merged only within a region: a constant inside a loop is better
-//! than an additional captured value.
+//! enclosing regions. The operations that compute their operands (slices, coordinates, padding) are merged only within a region: a constant
+//! inside a loop is better than an additional captured value.
 
 use std::hash::{Hash, Hasher};
 use std::iter::successors;
@@ -41,7 +41,7 @@ struct Merger<'m> {
     merged: usize,
 }
 
-/// A candidate for merging.
+/// An operation with which later equal operations may be merged.
 struct Seen {
     key: u64,
     op: OpId,
@@ -88,11 +88,11 @@ impl Merger<'_> {
         }
     }
 
-    /// Returns an earlier equal operation.
+    /// Returns an earlier operation that is equal to `op`, if there is one.
     fn find(&self, key: u64, op: OpId, region: RegionId) -> Option<OpId> {
         let module = &*self.rw.module;
         let is_collective = module.ops[op].kind.collective().is_some();
-        // Reuse of a result from an enclosing region extends its live range.
+        // Reuse of a result from an enclosing region extends its live range, so its size is limited by `keep_bytes`.
         let bytes =
             || module.ops[op].results.iter().filter_map(|&v| module.tensor(v)?.num_bytes()).sum::<i64>();
         let at = |number: u32| self.seen.get(number.checked_sub(1)? as usize);
@@ -153,7 +153,7 @@ fn same_reduction(module: &Module, one: RegionId, other: RegionId) -> bool {
     one.is_some() && one == other
 }
 
-/// Whether two regions have equal operations in the same order. Operations with regions are not equal.
+/// Whether two regions have equal operations in the same order. Operations that have regions themselves never count as equal.
 fn same_body(module: &Module, one: RegionId, other: RegionId) -> bool {
     let ty = |value: ValueId| module.values[value].ty;
     let mut value_in_other: FxHashMap<ValueId, ValueId> = FxHashMap::default();

@@ -51,7 +51,7 @@ impl Readers {
         self.last[value] = op.into();
     }
 
-    /// Returns the only user of a value with one use.
+    /// Returns the user of a value that has exactly one use; `None` for any other value.
     fn only(&self, value: ValueId) -> Option<OpId> {
         self.last[value].expand().filter(|_| self.count[value] == 1)
     }
@@ -90,7 +90,7 @@ struct Accumulator {
     wanted: ShardingId,
 }
 
-/// An addition with an operand that is computed from an unreduced value by a reshard.
+/// An addition, in the loop body, of an operand that is computed from the result of a reshard of an unreduced value.
 struct Addition {
     op: OpId,
     /// The operand index of the reduced value in the addition.
@@ -138,7 +138,7 @@ fn accumulator(
             lies = linear_forms::formed(module, op, i, &lies)?;
             forms.push((op, i, lies.clone()));
         }
-        // All partial sums must be unreduced along the same axes, since one reshard reduces them.
+        // All added partial sums must be unreduced along the same axes, since one reshard after the loop reduces their sum.
         let is_alike = pending.get_or_insert_with(|| lies.clone()).same_placement(&lies);
         if !is_wanted(added)? || !is_wanted(data.results[0])? || !is_alike {
             return None;
@@ -156,7 +156,8 @@ fn accumulator(
     Some(Accumulator { additions, pending, wanted })
 }
 
-/// If `form` multiplies partial sums by a uniform factor, replaces the factor by a constant with the sharding of the partial sums.
+/// If `form` multiplies partial sums by a factor that is the same for all elements, replaces the factor by a constant with the sharding of
+/// the partial sums.
 fn rescale(rw: &mut Rewriter<'_>, form: OpId, i: usize, lies: &TensorSharding) -> Option<()> {
     let scale = linear_forms::needs_new_scale(rw.module, form, i, lies)?;
     let bytes = linear_forms::uniform(rw.module, scale)?;

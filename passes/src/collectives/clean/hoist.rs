@@ -87,8 +87,8 @@ fn carried_unchanged(module: &Module, op: OpId, body: RegionId) -> ValueMap {
     map
 }
 
-/// Maps results of barriers in the body to values outside of the loop, if the barrier's operands are invariant and computed. `own` are
-/// the values defined in the body.
+/// Maps results of optimization barriers in the body to values outside of the loop, if the barrier's operands are invariant and computed
+/// (see [`is_computed`]). `own` are the values defined in the body.
 fn handed_on(
     module: &Module,
     op: OpId,
@@ -174,7 +174,7 @@ fn bring_along(
     map: &mut ValueMap,
     copied: &mut FxHashSet<OpId>,
 ) {
-    // An operation is copied after the operations that it depends on.
+    // The boolean is true if the operations that the operation depends on were already pushed. An operation is copied after these.
     let mut stack: Vec<(OpId, bool)> = vec![(op, false)];
     while let Some((at, ready)) = stack.pop() {
         if ready {

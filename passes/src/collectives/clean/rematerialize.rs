@@ -51,9 +51,9 @@ struct Kept {
     gather: OpId,
     /// The reshapes, transposes, converts and slices of the gathered value, in order.
     forms: Vec<OpId>,
-    /// Its size in bytes.
+    /// The size of the gathered value in bytes.
     bytes: u64,
-    /// Its users after the peak, in order.
+    /// The users of the value after the peak, in order.
     late: Vec<OpId>,
     /// The index of an operand of `late[0]`: the second all-gather waits for this operand.
     waits_for: usize,
@@ -120,7 +120,7 @@ fn is_form(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Reshape | OpKind::Transpose { .. } | OpKind::Convert | OpKind::Slice(_))
 }
 
-/// Returns the operands of an operation and of those in its regions.
+/// Returns the operands of an operation and of the operations in its regions.
 fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
     let data = &module.ops[op];
     let nested = data.regions.iter().flat_map(|&region| module.walk(region));

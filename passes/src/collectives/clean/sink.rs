@@ -54,7 +54,8 @@ fn sink(rw: &mut Rewriter<'_>, op: OpId, uses: &Uses) -> Option<()> {
     if !is_as_addends || !is_added_up(module, uses, completed, 0) {
         return None;
     }
-    // A slice along a sharded dimension may already have an unreduced result. The reduction of that result then covers these axes too.
+    // A slice along a sharded dimension may itself have an unreduced result, which a later reshard reduces. That reduction then also covers
+    // these axes.
     let is_completed_later = !module.shardings.get(after).unreduced.is_empty();
     if is_completed_later && !uses.of(result).iter().all(|&(reader, _)| completes(module, reader, &over)) {
         return None;
@@ -76,7 +77,7 @@ fn sink(rw: &mut Rewriter<'_>, op: OpId, uses: &Uses) -> Option<()> {
     Some(())
 }
 
-/// Returns the sharding `of`, made unreduced along the axes `over`; these axes are removed from its dimensions.
+/// Returns a copy of the sharding `of` that is unreduced along the axes `over` and no longer shards dimensions along them.
 fn addends(module: &Module, of: ShardingId, over: &AxisList) -> TensorSharding {
     let mut sharding = module.shardings.get(of).clone();
     for dim in &mut sharding.dims {
@@ -85,7 +86,7 @@ fn addends(module: &Module, of: ShardingId, over: &AxisList) -> TensorSharding {
     TensorSharding { unreduced: over.clone(), ..sharding }
 }
 
-/// Whether an operation is a reduction over axes of `over`.
+/// Whether an operation is a reduction over some of the axes `over`.
 fn completes(module: &Module, op: OpId, over: &AxisList) -> bool {
     let data = &module.ops[op];
     let pending = |value: ValueId| module.shardings.sharding_of(value).map(|s| &s.unreduced);

@@ -15,9 +15,9 @@ struct Row {
     row: ValueId,
     /// The operations that slice the result, in order.
     cuts: Vec<OpId>,
-    /// The slices.
+    /// The results of `cuts`.
     parts: FxHashSet<ValueId>,
-    /// The all-reduce.
+    /// The all-reduce whose operands the slices are.
     sum: OpId,
 }
 

@@ -13,15 +13,15 @@ pub(super) struct Agreement(u32);
 impl Agreement {
     /// All devices are equivalent.
     pub(super) const ALIKE: Agreement = Agreement(0);
-    /// If relations are handles into [`Agreements`]: no two devices are equivalent.
+    /// No two devices are equivalent. Valid only for relations that are handles into [`Agreements`].
     pub(super) const APART: Agreement = Agreement(1);
 
-    /// Returns this set of digits with `digit` added.
+    /// Returns this set of digits with the digit of index `digit` added.
     pub(super) fn with_digit(self, digit: usize) -> Agreement {
         Agreement(self.0 | 1 << digit)
     }
 
-    /// Whether a digit is in the set.
+    /// Whether the digit of index `digit` is in the set.
     pub(super) fn has_digit(self, digit: usize) -> bool {
         self.0 >> digit & 1 == 1
     }

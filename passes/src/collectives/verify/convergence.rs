@@ -87,7 +87,7 @@ fn varies_along(tensor: &InterfaceTensor) -> impl Iterator<Item = AxisRef> {
     tensor.sharding.split_axes().chain(tensor.sharding.unreduced.iter().copied())
 }
 
-/// Returns the divergences of a localized program.
+/// Returns the divergences of a localized program: collectives that devices may execute a different number of times.
 fn of_program<'m, R: Relations>(
     mut flow: Flow<'m, R>,
     body: RegionId,
@@ -106,8 +106,8 @@ fn of_program<'m, R: Relations>(
     flow.first_divergences()
 }
 
-/// Returns the collectives in the manual computation `op` that two devices may execute a different number of times, each with two such
-/// devices. The program is not yet partitioned. Values from outside the computation are assumed equal on all devices.
+/// Returns the collectives in the manual computation `op` that two devices may execute a different number of times, each with the IDs of
+/// two such devices. The program is not yet partitioned. Values from outside the computation are assumed equal on all devices.
 ///
 /// # Errors
 /// Returns `SH0327` if coordinates do not prove convergence and there are too many devices to inspect each.
@@ -128,7 +128,7 @@ pub(super) fn divergences(
     Ok(of_computation(Flow::new(module, devices, Enumerated::new(devices)), op, mesh))
 }
 
-/// Returns the device ID digits by which the manual computation `op` distinguishes devices.
+/// Returns the strides and sizes that separate the digits of the device ID (see [`Cuts`]) in the manual computation `op`.
 fn cuts_of(module: &Module, op: OpId, mesh: &Mesh) -> Cuts {
     let mut cuts = Cuts::default();
     cuts.axes(mesh, mesh.all_axes());
@@ -186,7 +186,7 @@ fn enumerated(module: &Module, body: RegionId, devices: usize) -> Result<Enumera
     }
 }
 
-/// Whether a nested region contains a collective. If not, all devices execute all collectives.
+/// Whether a nested region contains a collective. If not, all devices execute every collective equally often.
 fn meets_under_control(module: &Module, body: RegionId) -> bool {
     let regions = module.regions[body].ops.iter().flat_map(|&op| &module.ops[op].regions);
     let mut inner = regions.flat_map(|&region| module.walk(region));
@@ -225,7 +225,7 @@ fn meets(module: &Module, op: OpId) -> bool {
     }
 }
 
-/// The manual computation that is analyzed.
+/// The mesh and manual axes that collectives in the analyzed manual computation refer to.
 struct ManualContext<'m> {
     mesh: &'m Mesh,
     /// The manual axes at the current operation.
@@ -239,13 +239,13 @@ struct Flow<'m, R: Relations> {
     relations: R,
     /// For each value, which devices hold equal copies of it.
     of: SecondaryMap<ValueId, Agreement>,
-    /// The concatenated operands of values that are concatenations, or results of collectives on concatenations.
+    /// For each value that is a concatenation, or the result of a collective on a concatenation: the concatenated operands.
     parts: FxHashMap<ValueId, Concatenated>,
-    /// Scalar integers that are functions of the device ID.
+    /// The values of scalar integers that are functions of the device ID.
     known: FxHashMap<ValueId, R::Number>,
     /// Loops that were analyzed at least once, so that their carried values have a relation.
     begun: FxHashSet<OpId>,
-    /// Collectives that devices may execute a different number of times, each with two such devices.
+    /// Collectives that devices may execute a different number of times, each with the IDs of two such devices.
     divergent: Vec<(OpId, i64, i64)>,
     /// The context of the manual computation, in a program that is not partitioned yet.
     written: Option<ManualContext<'m>>,
@@ -294,7 +294,8 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Returns the first divergence of each collective: a collective in a loop is analyzed several times, and may be reported each time.
+    /// Returns one divergence for each collective: a collective and the IDs of two devices that may execute it a different number of times.
+    /// A collective in a loop is analyzed several times, and may be recorded each time.
     fn first_divergences(self) -> Vec<(OpId, i64, i64)> {
         let mut seen = FxHashSet::default();
         self.divergent.into_iter().filter(|&(op, ..)| seen.insert(op)).collect()
@@ -303,7 +304,7 @@ impl<'m, R: Relations> Flow<'m, R> {
     /// Returns the replica groups of a collective, or the source-target pairs of a permute.
     fn groups(&self, op: OpId, spec: &CollectiveSpec) -> ReplicaGroups {
         if let Some(ManualContext { mesh, scope }) = &self.written {
-            // Planning rejects invalid groups.
+            // Invalid groups count as no groups here: planning reports them as errors.
             return device_groups(self.module, op, mesh, scope).unwrap_or_default();
         }
         let is_permute = matches!(self.module.ops[op].kind, OpKind::CollectivePermute(_));
@@ -499,7 +500,7 @@ impl<'m, R: Relations> Flow<'m, R> {
             let apart = self.relations.apart();
             return self.set_all(&module.ops[op].results, apart);
         };
-        // Facts from another call of this function do not apply to this call.
+        // The same function may have been analyzed for another call. These results do not apply to this call and are removed.
         let (ops, regions) = module.walk_with_regions(body, |_| true);
         let results = ops.iter().flat_map(|&op| &module.ops[op].results);
         let args = regions.iter().flat_map(|&region| &module.regions[region].args);
@@ -514,7 +515,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         self.once(op, body, control);
     }
 
-    /// Copies the facts about `value` to `other`, which is equal.
+    /// Copies what is known about `value` to `other`, a value that is equal on each device.
     fn same(&mut self, value: ValueId, other: ValueId) {
         self.of[other] = self.of[value];
         match self.known.get(&value).cloned() {
@@ -619,7 +620,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         self.of[result] = agreement;
     }
 
-    /// Returns the values that a region returns.
+    /// Returns the operands of the region's terminator.
     fn returned(&self, region: RegionId) -> &[ValueId] {
         let end = self.module.terminator(region);
         end.map_or(&[], |end| self.module.ops[end].operands.as_slice())
@@ -651,7 +652,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         let &[cond, body] = data.regions.as_slice() else { return };
         let (in_cond, in_body) = (&module.regions[cond].args, &module.regions[body].args);
         let carried = data.operands.len();
-        // The module verifier reports loops in which these counts differ.
+        // The loop is malformed if these counts differ. The module verifier reports this.
         if (in_cond.len(), in_body.len(), data.results.len()) != (carried, carried, carried) {
             return;
         }
@@ -686,8 +687,8 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Joins the facts about `value` into the arguments `args` of a loop; the `first` time, it copies them. Returns whether the facts
-    /// change.
+    /// Merges what is known about `value`, which enters a loop, into the region arguments `args`; the `first` time, copies it. Returns
+    /// whether what is known about the arguments changed.
     fn join_carried(&mut self, value: ValueId, args: &[ValueId], first: bool) -> bool {
         let mut changed = false;
         for &arg in args {

@@ -26,18 +26,18 @@ pub(super) struct Coordinates {
 /// The effect of a collective permute on coordinates.
 #[derive(Clone, Copy)]
 struct Moved {
-    /// The digits in which source and target of any pair differ.
+    /// The digits of the device ID in which the source and the target of at least one pair differ.
     digits: Agreement,
     /// Whether the permute maps these digits in the same way for every combination of the other digits.
     is_alike: bool,
 }
 
-/// Collects the digits by which a program distinguishes devices.
+/// Collects the strides and ends (stride times size) of the digits by which a program distinguishes devices.
 #[derive(Default)]
 pub(super) struct Cuts(Vec<i64>);
 
 impl Cuts {
-    /// Records the strides and sizes of a collective's groups.
+    /// Records the strides and ends of the digits that define a collective's groups.
     pub(super) fn groups(&mut self, groups: &ReplicaGroups) {
         if let Some(strided) = groups.as_strided() {
             let digits = strided.members().iter().chain(strided.groups());
@@ -45,7 +45,7 @@ impl Cuts {
         }
     }
 
-    /// Records the strides and sizes of mesh axes or sub-axes.
+    /// Records the strides and ends of mesh axes or sub-axes.
     pub(super) fn axes(&mut self, mesh: &Mesh, axes: impl IntoIterator<Item = AxisRef>) {
         for axis in axes {
             let stride = mesh.stride(axis);
@@ -55,7 +55,8 @@ impl Cuts {
 }
 
 impl Coordinates {
-    /// Returns `None` if the cuts do not define a mixed-radix system for `devices`, for example if sub-axes overlap.
+    /// Returns the mixed-radix system of device IDs in which each number in `cuts` separates two digits. Returns `None` if there is no such
+    /// system for `devices`, for example if sub-axes overlap.
     pub(super) fn new(devices: usize, cuts: Cuts) -> Option<Coordinates> {
         let mut cuts = cuts.0;
         cuts.extend([1, i64::try_from(devices).ok()?]);
@@ -77,7 +78,8 @@ impl Coordinates {
         })
     }
 
-    /// Returns the digits of this system that the larger digits `of` contain. Returns `None` if one of `of` contains only part of a digit.
+    /// Returns the digits of this system that are parts of the digits `of`, which may be larger. Returns `None` if one of `of` contains
+    /// only part of a digit.
     fn within(&self, of: &[Digit]) -> Option<Agreement> {
         let mut inside = Agreement::ALIKE;
         for (at, &digit) in self.digits.iter().enumerate() {
@@ -90,7 +92,8 @@ impl Coordinates {
         Some(inside)
     }
 
-    /// Returns the digits of mesh axes. Returns `None` unless the mesh contains all devices in order.
+    /// Returns the digits of the device ID that are the coordinates along mesh axes. Returns `None` unless the mesh contains all devices in
+    /// order.
     fn along(&self, mesh: &Mesh, axes: &[AxisRef]) -> Option<Agreement> {
         if mesh.num_devices() != self.devices {
             return None;

@@ -84,7 +84,7 @@ fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: T
         if shards == 1 && whole == block {
             continue;
         }
-        // Dynamic dimensions cannot be sharded, so this rejects them too.
+        // A dynamic dimension, whose size is negative, cannot be sharded; the check of `whole` rejects it.
         let padding = block.saturating_mul(shards).saturating_sub(whole);
         if whole < 0 || padding < 0 || padding >= shards {
             return Some(format!(

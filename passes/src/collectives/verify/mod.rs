@@ -78,7 +78,7 @@ pub(crate) fn verify_with_calls(
     if let Some(interface) = interface {
         interface::check(module, func, interface, devices, &mut errors);
     }
-    // Convergence is undefined for invalid groups.
+    // Convergence is checked only if all groups are valid, since it is undefined for invalid groups.
     if errors.is_empty() {
         convergence::check(module, func, interface, signatures, devices, &mut errors);
     }

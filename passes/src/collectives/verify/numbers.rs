@@ -27,7 +27,8 @@ enum Values {
     /// A value for each combination of the digits on which the number depends; the most significant digit varies
     /// slowest.
     Table(PerDevice),
-    /// `base` plus a multiple of each digit on which the number depends, in order. Used if a table would be too large.
+    /// The integer is `base` plus, for each digit on which it depends, the digit times its entry in `factors`. Used if a table would be too
+    /// large.
     Sum { base: i64, factors: SmallVec<[i64; 6]> },
 }
 
@@ -130,7 +131,7 @@ impl Numbers {
         Number { depends_on: digits, values: Values::Table(Rc::clone(&table)) }
     }
 
-    /// Returns `base` plus a multiple of each of these digits.
+    /// Returns `base` plus, for each of these digits, the digit times its entry in `factors`.
     fn sum(&self, mut digits: Agreement, base: i64, factors: SmallVec<[i64; 6]>) -> Number {
         let all: SmallVec<[(usize, Digit); 8]> = self.chosen(digits).collect();
         for ((at, _), _) in all.iter().zip(&factors).filter(|&(_, &factor)| factor == 0) {
@@ -199,7 +200,7 @@ struct Linear {
 }
 
 impl Linear {
-    /// Returns `None` for a table that is not a linear function of its digits.
+    /// Returns a number as a linear function of all digits; `None` for a table that is not linear.
     fn of(numbers: &Numbers, number: &Number) -> Option<Linear> {
         let mut factors = SmallVec::from_elem(0, numbers.digits.len());
         match &number.values {
@@ -245,7 +246,7 @@ impl Linear {
         Some(Linear { base: self.base.checked_mul(by)?, factors: factors.collect::<Option<_>>()? })
     }
 
-    /// Returns the quotient and the remainder, if each digit contributes to only one of the two.
+    /// Returns the quotient and the remainder of a division by `by`. Returns `None` unless each digit contributes to only one of the two.
     fn divided(&self, numbers: &Numbers, by: i64) -> Option<(Linear, Linear)> {
         if by <= 0 || self.base < 0 || self.factors.iter().any(|&factor| factor < 0) {
             return None;

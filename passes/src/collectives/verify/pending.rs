@@ -47,10 +47,10 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
     let data = &module.ops[op];
     let name = data.kind.title();
     match &data.kind {
-        // The shardings define the conversion. Lowering chooses the collectives, or reports that none can do it.
+        // Any conversion between shardings is correct here. Lowering chooses the collectives, or reports that none can do it.
         OpKind::Reshard(_) | OpKind::ShardingConstraint(_) => return None,
         OpKind::MeshCollective(collective) => return completion(module, op, &collective.kind),
-        // Values that enter and leave regions must be unreduced along the same axes.
+        // The values that enter and leave the regions of a loop, for the same carried value, must be unreduced along the same axes.
         OpKind::While => {
             let ends = data.regions.iter().skip(1);
             let args = data.regions.iter().map(|&r| module.regions[r].args.as_slice());
@@ -114,7 +114,7 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
     None
 }
 
-/// Returns the first index at which two lists of values are not unreduced along the same axes.
+/// Returns the first index at which two lists of values are not unreduced along the same axes; `None` if they agree.
 fn differs(module: &Module, a: &[ValueId], b: &[ValueId]) -> Option<usize> {
     a.iter().zip(b).position(|(&a, &b)| match (pending(module, a), pending(module, b)) {
         (Some(a), Some(b)) => a.unreduced != b.unreduced || a.reduction != b.reduction,
@@ -133,7 +133,7 @@ fn made(module: &Module, op: OpId) -> Option<String> {
     }
     for (i, &result) in data.results.iter().enumerate() {
         let Some(sharding) = pending(module, result) else { continue };
-        // A sum of zeros is zero.
+        // If the operands are the identity of the reduction, so is the result: a sum of zeros is zero.
         if is_identity(module, result, sharding.reduction)
             || is_idempotent(sharding.reduction) && is_splat(module, result)
         {
@@ -197,7 +197,7 @@ fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<St
     let (completed, by): (Vec<AxisRef>, ReductionKind) = match kind {
         MeshCollectiveKind::AllReduce(axes, by) => (axes.to_vec(), *by),
         MeshCollectiveKind::ReduceScatter(lists, by) => (lists.iter().flatten().copied().collect(), *by),
-        // These produce unreduced values by definition.
+        // These collectives convert reduced values to unreduced values, so an unreduced result is correct.
         MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) => {
             return None;
         }
@@ -207,7 +207,7 @@ fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<St
         | MeshCollectiveKind::CollectivePermute
         | MeshCollectiveKind::Exchange => (Vec::new(), from.reduction),
     };
-    // An input program may reduce values that are not unreduced.
+    // A collective of the input program may reduce values that are not unreduced, which is no error.
     if from.unreduced.is_empty() {
         return None;
     }

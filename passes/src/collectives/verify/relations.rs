@@ -29,11 +29,12 @@ pub(super) trait Relations {
     /// Returns the relation of the results of a permute: each device receives its source's value, or zeros.
     fn permute(&mut self, pairs: &ReplicaGroups, before: Agreement) -> Agreement;
 
-    /// Returns two members of a group that are not equivalent, if there are any.
+    /// Returns the IDs of two members of the same group that are not equivalent in `control`; `None` if all members of each group are
+    /// equivalent.
     fn divergence(&self, groups: &ReplicaGroups, control: Agreement) -> Option<(i64, i64)>;
 
-    /// Returns the ID that each device sees as its own. Devices that have the same coordinates along `axes` of the mesh see the ID of the
-    /// first of them.
+    /// Returns the ID that each device sees as its own: the relation of devices that see the same ID, and the ID as an integer if it can be
+    /// represented. Devices that have the same coordinates along `axes` of the mesh see the ID of the first of them.
     fn own_number(&mut self, along: Option<(&Mesh, &[AxisRef])>) -> (Agreement, Option<Self::Number>);
 
     /// Returns the integer that an operation computes on each device, if it is determined by the `known` integers.

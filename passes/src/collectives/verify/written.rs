@@ -42,7 +42,7 @@ pub(crate) fn written_partings(module: &Module, body: RegionId) -> Vec<Diagnosti
     errors
 }
 
-/// Whether a loop or branch in this operation contains a collective.
+/// Whether a loop or branch within `op`, a manual computation, contains a collective.
 fn meets_under_a_condition(module: &Module, op: OpId) -> bool {
     let regions = module.ops[op].regions.iter();
     let inner = regions.flat_map(|&region| module.walk(region));

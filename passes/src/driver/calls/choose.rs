@@ -98,22 +98,22 @@ struct Facts {
     entry: FuncId,
     /// The number of operations, excluding calls.
     own: SecondaryMap<FuncId, u64>,
-    /// The callees of the function's calls.
+    /// For each function, the functions that it calls.
     calls: SecondaryMap<FuncId, Vec<FuncId>>,
     /// Whether the function is reachable from the entry function.
     reached: SecondaryMap<FuncId, bool>,
-    /// Whether calls of the function may be kept.
+    /// Whether calls of the function may stay calls, instead of being inlined.
     may_stay: SecondaryMap<FuncId, bool>,
     /// The number of call sites in functions reachable from the entry.
     called: SecondaryMap<FuncId, u64>,
 }
 
-/// The sizes of functions if calls of functions above a threshold are kept.
+/// The sizes of functions after inlining, if calls of functions above a size threshold are not inlined.
 struct Sizes {
     keep: SecondaryMap<FuncId, bool>,
     any: bool,
     of_entry: u64,
-    /// The total size of the entry function and of the functions whose calls are kept.
+    /// The total size of the entry function and of the functions that are partitioned separately.
     total: u64,
 }
 
@@ -126,7 +126,7 @@ impl Facts {
         entry: FuncId,
         kept: &SecondaryMap<FuncId, bool>,
     ) -> Option<Facts> {
-        // Functions are partitioned for one mesh. With several meshes, the mesh would depend on the call.
+        // Separate partitioning needs one mesh for the whole program: with several, the mesh of a function would depend on the call.
         let mut meshes = module.mesh_names.values();
         let (Some(&mesh), None) = (meshes.next(), meshes.next()) else { return None };
         if module.meshes[mesh].is_maximal() {
@@ -178,7 +178,8 @@ impl Facts {
                 facts.called[callee] += 1;
             }
         }
-        // A function that is called in a manual computation operates on local shards.
+        // A function that a manual computation calls operates on local shards. Therefore, no call is kept in a program with manual
+        // computations.
         for &func in order.iter().filter(|&&func| facts.reached[func]) {
             let stops = |op: OpId| match &module.ops[op].kind {
                 OpKind::ManualComputation(_) => true,
@@ -195,7 +196,7 @@ impl Facts {
         Some(facts)
     }
 
-    /// Returns the sizes if calls are kept of functions with at least `least` operations and more than one call site.
+    /// Returns the sizes for the case that functions with at least `least` operations and more than one call site are not inlined.
     fn sizes(&self, order: &[FuncId], least: u64) -> Sizes {
         let mut sizes: SecondaryMap<FuncId, u64> = SecondaryMap::new();
         let mut out = Sizes { keep: SecondaryMap::new(), any: false, of_entry: 0, total: 0 };
@@ -230,12 +231,12 @@ fn has_plain_signature(module: &Module, func: FuncId, body: RegionId) -> bool {
     let mut shardings = shardings.chain(declared.map(|id| module.shardings.get(id)));
     types().all(is_plain)
         && !data.results.is_empty()
-        // Factor indices have 16 bits.
+        // The rule of a call has at most one factor per dimension, and factor indices have 16 bits.
         && types().map(dims).sum::<usize>() < usize::from(u16::MAX)
         && shardings.all(|sharding| sharding.unreduced.is_empty())
 }
 
-/// Whether the semantics of an operation are independent of the enclosing function.
+/// Whether an operation means the same in any function, so that its function can be partitioned separately.
 fn is_anywhere(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let by_kind = match &data.kind {

@@ -109,7 +109,7 @@ fn rule(module: &Module, func: FuncId, body: RegionId) -> ShardingRule {
     rule
 }
 
-/// Replaces calls of kept functions by custom calls.
+/// Replaces calls of separately partitioned functions by custom calls.
 struct StandIns<'a> {
     kept: &'a KeptFunctions,
     /// The user's rules for calls; the default is the function's own rule.
@@ -118,7 +118,7 @@ struct StandIns<'a> {
 }
 
 impl StandIns<'_> {
-    /// Replaces calls of kept functions under a region by custom calls with sharding rules. Annotations of parameters and
+    /// Replaces calls of separately partitioned functions under a region by custom calls with sharding rules. Annotations of parameters and
     /// results become sharding constraints, as in the inliner.
     fn region(&mut self, rw: &mut Rewriter<'_>, region: RegionId) {
         rw.enter(region);
@@ -181,7 +181,8 @@ fn written(spec: &CompositeSpec) -> AttrDict {
     props
 }
 
-/// Returns the composite that a custom call replaced, with the given decomposition.
+/// Returns the composite that a custom call replaced, with the function `decomposition` as its decomposition; `None` if the call replaced
+/// no composite.
 pub(in crate::driver) fn restored(call: &CustomCallSpec, decomposition: &str) -> Option<CompositeSpec> {
     let Some(Attr::Dict(inner)) = call.props.get(COMPOSITE) else { return None };
     let Some(Attr::Str(name)) = inner.get("name") else { return None };

@@ -38,7 +38,7 @@ pub(super) use sign::sign_calls;
 pub struct KeptFunctions(Arc<Kept>);
 
 impl KeptFunctions {
-    /// Whether there are no such functions, because all calls are inlined.
+    /// Whether no function is partitioned separately, because all calls are inlined.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.functions.is_empty()
@@ -69,9 +69,10 @@ struct Kept {
 #[derive(Clone, Debug)]
 pub(super) struct KeptFunction {
     pub(super) name: Box<str>,
-    /// A module that contains only this function. Its calls of kept functions are custom calls, as in the caller.
+    /// A module that contains only this function. In it, calls of other separately partitioned functions are custom calls, as in the
+    /// caller.
     pub(super) module: Module,
-    /// Its sharding rule, in the syntax of `sdy.sharding_rule`.
+    /// The sharding rule of calls of the function, in the syntax of `sdy.sharding_rule`.
     rule: Box<str>,
     /// The annotation of each parameter.
     params: Vec<Option<TensorSharding>>,

@@ -5,7 +5,8 @@ use shardc_ir::{Diagnostic, Module, OpKind, RegionId, TensorSharding, ValueId};
 use super::KeptFunctions;
 use crate::sharding::signature::{Signature, Signatures};
 
-/// Sets the target of each call of a kept function in a planned body to the call's signature.
+/// Writes the signature (operand and result shardings) of each call of a separately partitioned function in a planned body to the target of
+/// its custom call.
 ///
 /// # Errors
 /// Returns an internal error if a call has a tensor without a sharding, or an unreduced value.

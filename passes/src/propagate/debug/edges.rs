@@ -17,7 +17,7 @@ const ARG_EDGES: &str = "sdy.block_arg_propagation_edges";
 /// A tensor of an operation: `(false, i)` is operand `i`, and `(true, i)` is result `i`.
 type End = (bool, u32);
 
-/// For each step, the edges of the propagated axes.
+/// The propagation edges of one operation: for each step, the axes that it propagated, with their sources and targets.
 #[derive(Clone, Debug, Default)]
 struct Edges {
     steps: BTreeMap<usize, Vec<(AxisRef, End, End)>>,
@@ -80,7 +80,7 @@ impl Edges {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum On {
     Op(OpId),
-    /// The flow into a result of an operation, or into an argument of its region.
+    /// An operation, for the data flow into the given value: one of its results or an argument of its region.
     Flow(OpId, ValueId),
     /// The results of the function: the attribute of the first one holds all edges.
     Results,
@@ -91,7 +91,8 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
     let mut all: IndexMap<On, Edges> = IndexMap::new();
     for (n, step) in log.steps.iter().enumerate() {
         let operands = match step.op {
-            // The last tensor of a flow node is the owner; all others are sources.
+            // The last tensor of a node that represents data flow into a result or region argument is that value; all others are its
+            // sources.
             Some(op) if is_flow(module, subject, op) => step.slots.len() - 1,
             Some(op) => module.ops[op].operands.len(),
             None => 1,
@@ -106,7 +107,7 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
             Some(op) => On::Op(op),
             None => On::Results,
         };
-        // A data-flow edge has one operand, which represents all sources.
+        // A data-flow edge operation has one operand, so index 0 stands for all values that flow into it.
         let joins = step.op.is_some_and(|op| matches!(module.ops[op].kind, OpKind::DataFlowEdge(_)));
         let operands = if joins { step.slots.len() - 1 } else { operands };
         let end = |tensor: u32| -> End {
@@ -165,12 +166,12 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
     }
 }
 
-/// Whether the nodes of an operation represent data flow into its results or regions.
+/// Whether the nodes of `op` in the propagation graph represent data flow into its results or regions, rather than its sharding rule.
 fn is_flow(module: &Module, subject: &Subject<'_>, op: OpId) -> bool {
     !subject.has_edges && owns_results(&module.ops[op].kind)
 }
 
-/// Writes the constraints that were applied to their operand: each is a step that precedes the steps of propagation.
+/// Writes the edges of constraints that were applied to their operands: each counts as a step before the steps of propagation.
 pub(in crate::propagate) fn write_constraints(module: &mut Module, given: &[(ValueId, AnnotationSource)]) {
     let first = first_step(module);
     let ops = given.iter().filter_map(|&(_, annotation)| match annotation {
@@ -191,7 +192,7 @@ pub(in crate::propagate) fn write_constraints(module: &mut Module, given: &[(Val
     }
 }
 
-/// The first step number that no operation has yet.
+/// Returns the first step number that no operation's edges use yet.
 fn first_step(module: &Module) -> usize {
     let mut next = 0;
     for op in module.bodies().flat_map(|body| module.walk(body)) {

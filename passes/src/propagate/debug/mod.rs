@@ -34,7 +34,7 @@ pub struct DebugOptions {
 }
 
 impl DebugOptions {
-    /// Whether any are selected.
+    /// Whether any debugging attribute is selected.
     #[must_use]
     pub fn any(self) -> bool {
         self.origins || self.edges
@@ -49,7 +49,7 @@ struct Introduced {
     from: u32,
 }
 
-/// One change to the shardings of an operation's tensors, or of a returned value and its function result.
+/// One propagation step: a change to the shardings of an operation's tensors, or of a returned value and its function result.
 #[derive(Debug)]
 struct EdgeStep {
     op: Option<OpId>,
@@ -57,18 +57,19 @@ struct EdgeStep {
     axes: Rc<[Introduced]>,
 }
 
-/// The steps of one propagation run.
+/// A log of the changes to shardings in one propagation run.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     known: FxHashMap<Box<[u32]>, Rc<[Introduced]>>,
     steps: Vec<EdgeStep>,
 }
 
-/// A propagation run: the graph, the initial and final shardings of its slots, and the function whose results participate.
+/// The data of one propagation run: the graph, the initial and final shardings of its slots (groups of values that share a sharding), and
+/// the function whose results participate.
 pub(super) struct Subject<'a> {
     pub(super) graph: &'a Graph,
     pub(super) given: &'a [u32],
-    /// The final shardings of the slots.
+    /// The final sharding of each slot.
     pub(super) shardings: &'a [u32],
     pub(super) main: Option<FuncId>,
     /// Whether data flow is explicit, through edge operations.
@@ -76,7 +77,7 @@ pub(super) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// The mesh of a slot's sharding.
+    /// Returns the mesh of the sharding that `slot`, a group of values with one sharding, has.
     fn mesh(&self, module: &Module, slot: u32) -> Option<MeshId> {
         let id = *self.shardings.get(slot as usize)?;
         (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)).mesh)

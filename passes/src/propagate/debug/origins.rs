@@ -42,7 +42,7 @@ impl Origin {
 struct AxisOrigins(Vec<(AxisRef, Origin)>);
 
 impl AxisOrigins {
-    /// The first origin of an axis is kept.
+    /// Adds an axis with its origin, unless the axis already has one.
     fn add(&mut self, axis: AxisRef, origin: Origin) {
         if !self.0.iter().any(|(a, _)| *a == axis) {
             self.0.push((axis, origin));
@@ -67,11 +67,11 @@ impl AxisOrigins {
     }
 }
 
-/// The origins of each slot.
+/// For each slot (a group of values that share a sharding), the origins of its axes.
 struct Table<'a> {
     subject: &'a Subject<'a>,
     axes: Vec<AxisOrigins>,
-    /// For each result of the function, the slot of the returned value; other slots map to themselves.
+    /// For the slot (the stored sharding) of each function result, the slot of the returned value; other slots map to themselves.
     returned: FxHashMap<u32, u32>,
     constraints: FxHashMap<OpId, u32>,
     manual: FxHashMap<OpId, u32>,
@@ -121,7 +121,7 @@ impl Table<'_> {
         }
     }
 
-    /// The initial sharding of a slot.
+    /// Returns the sharding that a slot (a group of values that share a sharding) has before propagation.
     fn given<'m>(&self, module: &'m Module, slot: Option<u32>) -> Option<&'m TensorSharding> {
         let id = *self.subject.given.get(slot? as usize)?;
         (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)))
@@ -209,7 +209,7 @@ impl Table<'_> {
         }
     }
 
-    /// A result of the function has the origins of the returned value.
+    /// Writes the origins of function results: those of the returned values.
     fn results(&self, module: &mut Module, meshes: &PrimaryMap<MeshId, Mesh>) {
         for func in module.funcs.keys().collect::<Vec<_>>() {
             let returned = module.funcs[func]
@@ -267,7 +267,7 @@ impl Table<'_> {
         }
     }
 
-    /// The origin of an argument or a result of a manual computation.
+    /// Returns the origin that an argument or a result of a manual computation is for its axes; `None` for other values.
     fn manual_value(&self, def: ValueDef) -> Option<Origin> {
         match def {
             ValueDef::Result(op, i) => self.manual.get(&op).map(|&id| Origin::ManualOut(id, i)),

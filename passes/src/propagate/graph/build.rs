@@ -17,7 +17,7 @@ use crate::rules::{RuleOptions, has_rule, is_determined_by_types, rule_with};
 /// The types of the operands and results of an operation.
 type Types = SmallVec<[TypeId; 4]>;
 
-/// The rules of operations with the same discriminant, by kind.
+/// The rules of operations whose kinds have the same discriminant: for each kind, the index of its rule, or `None` if it has no rule.
 type RulesByKind = SmallVec<[(OpKind, Option<u32>); 1]>;
 
 /// A graph under construction.
@@ -27,20 +27,20 @@ pub(super) struct Build<'m> {
     pub(super) graph: Graph,
     rules: RuleOptions,
     rule_ids: FxHashMap<NodeRule, u32>,
-    /// Rules of element-wise operations whose tensors all have the same type, by type and number of operands.
+    /// Indices of the rules of element-wise operations whose tensors all have the same type, by type and number of operands.
     pointwise: FxHashMap<(TypeId, usize), u32>,
-    /// Rules that depend only on kind and types.
+    /// Indices of the rules that depend only on operation kind and types.
     by_types: FxHashMap<(Discriminant<OpKind>, Types), RulesByKind>,
     /// Number of uses of each value.
     pub(super) uses: SecondaryMap<ValueId, u32>,
-    /// The node of each operation that has a rule, plus one; zero means none.
+    /// For each operation that has a rule, the index of its node plus one; zero means none.
     pub(super) node_of_op: SecondaryMap<OpId, u32>,
-    /// For each owner, the node of the data flow into it, plus one; zero means none.
+    /// For each value into which data flows from regions or operands, the index of the node of this data flow plus one; zero means none.
     pub(super) flow_node: SecondaryMap<ValueId, u32>,
 }
 
 impl<'m> Build<'m> {
-    /// Starts building the graph of these operations.
+    /// Returns an empty graph with the number of uses of each value in the operations `ops`.
     pub(super) fn new(module: &'m Module, parents: &'m Parents, rules: RuleOptions, ops: &[OpId]) -> Self {
         let mut uses: SecondaryMap<ValueId, u32> = SecondaryMap::new();
         for &op in ops {
@@ -62,7 +62,7 @@ impl<'m> Build<'m> {
         }
     }
 
-    /// Adds a new slot for a tensor.
+    /// Adds a new slot (a stored sharding) for a tensor.
     pub(super) fn add_slot(&mut self, value: ValueId) {
         if self.module.stored(value).is_some() {
             self.graph.values.push(Some(value));
@@ -70,7 +70,7 @@ impl<'m> Build<'m> {
         }
     }
 
-    /// Makes a value share the slot of another value.
+    /// Makes `value` share the slot, and so the sharding, of the value `of`.
     pub(super) fn share_slot(&mut self, value: ValueId, of: ValueId) {
         self.graph.slot_of[value] = self.graph.slot_of[of];
     }
@@ -84,13 +84,13 @@ impl<'m> Build<'m> {
         }
         let data = &self.module.ops[op];
         let values = data.operands.iter().chain(&data.results);
-        // A value without slot has 0 in the map, which wraps to NONE.
+        // A value without a slot has 0 in the map, and 0 minus one wraps to `NONE`.
         let tensors: SmallVec<[u32; 8]> = values.map(|&v| self.graph.slot_of[v].wrapping_sub(1)).collect();
         let class = OpClass::of(self.module, op, |i| self.uses[data.operands[i]] as usize);
         self.node_of_op[op] = self.node(op, rule, &tensors, class, Boundary::No) + 1;
     }
 
-    /// Adds the node of the data flow from the sources into an owner.
+    /// Adds the node of the data flow from source values into the value (the owner) that holds the sharding of all of them.
     pub(super) fn flow(
         &mut self,
         op: OpId,
@@ -138,7 +138,7 @@ impl<'m> Build<'m> {
         let known = has_rule(&data.kind, self.rules.set);
         // Attributes may contain a user-defined rule (`sdy.sharding_rule`).
         if known && elementwise && data.results.len() == 1 && data.attrs.is_empty() {
-            // Most operations are of this kind, so their rule is looked up before it is built.
+            // Most operations are element-wise with one type, so their rule is looked up by type and is built only if it is not found.
             let ty = module.values[data.results[0]].ty;
             let shape = module.shape(data.results[0]);
             if data.operands.iter().all(|&v| module.shape(v) == shape) {
@@ -171,7 +171,7 @@ impl<'m> Build<'m> {
         rule
     }
 
-    /// Builds the rule of an operation.
+    /// Builds the rule of an operation and returns its index; `None` if it has no rule.
     fn made(&mut self, op: OpId, elementwise: bool) -> Option<u32> {
         let module = self.module;
         let data = &module.ops[op];
@@ -194,7 +194,8 @@ impl<'m> Build<'m> {
         let Some(ret) = module.terminator(body) else { return };
         for i in 0..module.funcs[func].results.len() {
             let result = self.graph.values.len() as u32;
-            // Each result has a slot, even if it does not participate: slots of results are found by their offset from the first.
+            // Each function result has a slot, even if it does not participate in propagation: slots of results are found by their offset
+            // from the first.
             self.graph.values.push(None);
             let Some(&value) = module.ops[ret].operands.get(i) else { continue };
             let Some(tensor) = module.stored(value).filter(|t| t.is_static()) else { continue };
@@ -264,8 +265,8 @@ impl<'m> Build<'m> {
     }
 }
 
-/// Returns the pairs of a donated argument and its result. An argument that may be donated to any result (`jax.buffer_donor`) is in no
-/// pair.
+/// Returns the index of each donated argument, with the index of the result that it is donated to. An argument that may be donated to any
+/// result (`jax.buffer_donor`) is omitted.
 pub(in crate::propagate) fn aliased_pairs(module: &Module, func: FuncId) -> Vec<(usize, usize)> {
     let attrs = module.funcs[func].arg_attrs.iter().enumerate();
     attrs.filter_map(|(arg, attrs)| Some((arg, attrs.donated_to()?))).collect()

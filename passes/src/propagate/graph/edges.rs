@@ -11,9 +11,9 @@ use super::Boundary;
 use super::build::Build;
 use crate::propagate::flow::{Parents, owns_args, result_sources, while_args};
 
-/// The edges of a module, and its call graph.
+/// The data-flow edge operations of a module, and its call graph.
 pub(super) struct Edges {
-    /// For each owner, the result of its edge operation.
+    /// For each value that is the operand of an edge operation (its owner), the result of that operation.
     of: SecondaryMap<ValueId, PackedOption<ValueId>>,
     callers: FxHashMap<FuncId, Vec<OpId>>,
     uses: Uses,
@@ -28,7 +28,7 @@ impl Edges {
             match &data.kind {
                 OpKind::DataFlowEdge(_) => {
                     if let (&[owner], &[result]) = (data.operands.as_slice(), data.results.as_slice())
-                        // An edge must be the only user of its owner; otherwise it is ignored, as in `ShardingAccess::new`.
+                        // The edge operation must be the only user of its operand; otherwise it is ignored, as in `ShardingAccess::new`.
                         && uses[owner] == 1
                     {
                         of[owner] = PackedOption::from(result);
@@ -45,7 +45,7 @@ impl Edges {
         Edges { of, callers, uses: module.uses() }
     }
 
-    /// The value whose slot holds the sharding of `value`; `None` for region arguments without a sharding.
+    /// Returns the value that holds the sharding of `value`; `None` for region arguments without a sharding.
     fn holder(&self, module: &Module, parents: &Parents, value: ValueId) -> Option<ValueId> {
         let owner = match module.values[value].def() {
             ValueDef::Result(..) => value,
@@ -53,7 +53,7 @@ impl Edges {
                 None => value,
                 Some(op) => match &module.ops[op].kind {
                     OpKind::While => *module.ops[op].results.get(i as usize)?,
-                    // Uses inside the region see the operand's sharding.
+                    // Users in the region of `async_start` read the sharding of the operand.
                     OpKind::AsyncStart => {
                         let operand = *module.ops[op].operands.get(i as usize)?;
                         return self.holder(module, parents, operand);
@@ -85,7 +85,7 @@ impl Build<'_> {
                 args(&mut values, region);
             }
         }
-        // Two passes are needed: a region argument may share the slot of the result of a later edge.
+        // Two loops are needed: a region argument may share the sharding of a value that a later edge operation produces.
         let holders: Vec<Option<ValueId>> =
             values.iter().map(|&v| edges.holder(module, self.parents, v)).collect();
         for (&value, &holder) in values.iter().zip(&holders) {
@@ -100,7 +100,7 @@ impl Build<'_> {
         }
     }
 
-    /// Adds the node of an operation or of a data-flow edge.
+    /// Adds the propagation node of an operation that has a rule, or of the data flow that an edge operation represents.
     pub(super) fn op_or_edge(&mut self, edges: &Edges, op: OpId) {
         let data = &self.module.ops[op];
         let (&[owner], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else {
@@ -120,7 +120,7 @@ impl Build<'_> {
         }
     }
 
-    /// The sources of the owner of an edge.
+    /// Returns the values that flow into `owner`, the operand of a data-flow edge operation.
     fn sources_of(&self, owner: ValueId) -> (SmallVec<[ValueId; 4]>, Boundary) {
         let module = self.module;
         match module.values[owner].def() {
@@ -144,7 +144,8 @@ impl Build<'_> {
         }
     }
 
-    /// The sources of the owner of an edge between functions: the arguments at all call sites, or the values that the callee returns.
+    /// Returns the values that flow into `owner`, the operand of an edge operation between functions: the arguments at all call sites, or
+    /// the values that the callee returns.
     fn sources_between_functions(&self, edges: &Edges, owner: ValueId) -> Vec<ValueId> {
         let module = self.module;
         match module.values[owner].def() {
@@ -161,8 +162,8 @@ impl Build<'_> {
         }
     }
 
-    /// Sets for each slot the nodes that read or write it, in the order in which they are put back on the worklist. For an edge, these
-    /// are the nodes of the other values of the flow, then the producer of the value, then its users.
+    /// Sets for each slot (of values that share a sharding) the nodes that read or write it, in the order in which they are put back on the
+    /// worklist. For an edge, these are the nodes of the other values with the same data, then the producer of the value, then its users.
     pub(super) fn notifications_of_module(&mut self, edges: &Edges) {
         let module = self.module;
         let mut pairs: Vec<(u32, u32)> = Vec::new();
@@ -191,7 +192,8 @@ impl Build<'_> {
         self.graph.set_notifications(pairs.iter());
     }
 
-    /// Visits the node of each use of a value, last to first; looks through calls and returns.
+    /// Calls `add` for the node of each user of a value, last to first. A use by a call or a return is replaced by the uses in the callee
+    /// or caller.
     fn users(&self, edges: &Edges, value: ValueId, add: &mut impl FnMut(u32)) {
         let module = self.module;
         let mut through: Vec<ValueId> = Vec::new();
@@ -206,7 +208,8 @@ impl Build<'_> {
                 add(self.flow_node[edge]);
                 continue;
             }
-            // Edges only rename data. In a recursive function, the traversal may return to its start.
+            // Calls and returns only pass values on, so the uses of the corresponding value in the callee or caller are visited instead. In
+            // a recursive function, the traversal may return to its start.
             let mut see_through = |other: Option<ValueId>| {
                 if let Some(other) = other.filter(|other| !through.contains(other)) {
                     through.push(other);

@@ -56,8 +56,8 @@ impl Build<'_> {
         }
     }
 
-    /// Adds the nodes of the data flow into the results of `op`. All users of a result read the flow node, so the result counts as having
-    /// one use.
+    /// Adds the nodes of the data flow into the results of `op`. All users read a result through its data-flow node, so the result counts
+    /// as having one use.
     fn flow_into_results(&mut self, op: OpId) {
         let data = &self.module.ops[op];
         for (i, &result) in data.results.iter().enumerate() {
@@ -70,8 +70,8 @@ impl Build<'_> {
         }
     }
 
-    /// Sets for each slot the nodes that read or write it, in the order in which they are put back on the worklist: users of the other
-    /// values of a flow, the producer of the value, then its users from last to first.
+    /// Sets for each slot (of values that share a sharding) the nodes that read or write it, in the order in which they are put back on the
+    /// worklist: users of the other values with the same data, the producer of the value, then its users from last to first.
     pub(super) fn notifications_of_func(&mut self, ops: &[OpId]) {
         let mut users: Vec<(u32, u32)> = Vec::new();
         let mut others: Vec<(u32, u32)> = Vec::new();

@@ -24,21 +24,23 @@ use build::Build;
 pub(super) use build::aliased_pairs;
 use edges::Edges;
 
-/// No slot, node or sharding.
+/// An index that means "no slot", "no node" or "no sharding".
 pub(super) const NONE: u32 = u32::MAX;
 
 /// How the sharding of a value at the boundary of a manual computation differs inside and outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Boundary {
-    /// No boundary: inside and outside are the same.
+    /// The value is not at the boundary of a manual computation.
     No,
-    /// The slot holds the sharding of argument `i` inside. Its node works with the sharding of operand `i` outside.
+    /// Argument `i` of the computation: its slot holds the sharding inside the computation, and its node works with the sharding of operand
+    /// `i` outside.
     Enter(OpId, u32),
-    /// The slot holds the sharding of result `i` outside. Its node works with the sharding of the returned value inside.
+    /// Result `i` of the computation: its slot holds the sharding outside, and its node works with the sharding of the returned value
+    /// inside the computation.
     Leave(OpId, u32),
 }
 
-/// A node: an operation, or a point at which data flows into a slot.
+/// A node of the propagation graph: an operation, or a point at which data flows into a value from regions, operands or other functions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     /// The index in [`Graph::rules`].
@@ -51,7 +53,7 @@ pub(super) struct Node {
     pub(super) op: OpId,
 }
 
-/// A rule and the options that determine its propagation.
+/// A sharding rule and the options that determine how axes propagate along its factors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NodeRule {
     pub(super) rule: ShardingRule,
@@ -60,7 +62,7 @@ pub(super) struct NodeRule {
     pub(super) conservative: bool,
 }
 
-/// The slots of a value and of a function result: the value is returned as this result, or donated to it.
+/// The slots (stored shardings) of a value and of a function result that the value is returned as, or donated to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FuncResult {
     pub(super) value: u32,
@@ -68,44 +70,44 @@ pub(super) struct FuncResult {
     pub(super) rule: u32,
 }
 
-/// Slots, nodes and rules in flat tables, all by index.
+/// The propagation graph: slots (stored shardings), nodes and rules in flat tables, all by index.
 #[derive(Default)]
 pub(super) struct Graph {
     slot_of: SecondaryMap<ValueId, u32>,
-    /// The value of each slot; `None` for function results, which come last.
+    /// The value whose sharding each slot holds; `None` for function results, which come last.
     pub(super) values: Vec<Option<ValueId>>,
     pub(super) nodes: Vec<Node>,
     pub(super) tensors: Vec<u32>,
     pub(super) rules: Vec<NodeRule>,
     pub(super) func_results: Vec<FuncResult>,
-    /// Donated arguments, each with its result.
+    /// The slots of donated arguments, each with the slot of its result.
     pub(super) aliases: Vec<FuncResult>,
     notify_first: Vec<u32>,
     notify: Vec<u32>,
-    /// The sharding group of each slot that belongs to a group.
+    /// For each slot (stored sharding) in a sharding group, the index of the group in `group_members`.
     pub(super) groups: FxHashMap<u32, u32>,
-    /// The members of each group, in order.
+    /// The slots of each sharding group, in order.
     pub(super) group_members: Vec<Vec<u32>>,
 }
 
 impl Graph {
-    /// Returns the slot of a value.
+    /// Returns the index of the slot that holds the sharding of a value; `None` if the value is not in the graph.
     pub(super) fn slot(&self, value: ValueId) -> Option<u32> {
         Some(self.slot_of[value].wrapping_sub(1)).filter(|&slot| slot != NONE)
     }
 
-    /// Returns the slot of each value plus one; 0 if it has none.
+    /// Returns for each value the index of the slot that holds its sharding, plus one; 0 if it has none.
     pub(super) fn slots(&self) -> &SecondaryMap<ValueId, u32> {
         &self.slot_of
     }
 
-    /// Returns the nodes to revisit when a slot changes, in the order in which to push them.
+    /// Returns the nodes to revisit when the sharding in `slot` changes, in the order in which to push them.
     pub(super) fn notify(&self, slot: u32) -> &[u32] {
         let at = slot as usize;
         &self.notify[self.notify_first[at] as usize..self.notify_first[at + 1] as usize]
     }
 
-    /// Returns the slots of a node's tensors: operands, then results.
+    /// Returns the slots that hold the shardings of a node's tensors: operands, then results.
     pub(super) fn tensors_of(&self, node: &Node) -> &[u32] {
         &self.tensors[node.first as usize..][..usize::from(node.len)]
     }
@@ -151,7 +153,7 @@ impl Graph {
         build.graph
     }
 
-    /// Sets the nodes to revisit for each slot, from pairs (slot, node). The pairs of one slot are in visiting order.
+    /// Sets the nodes to revisit when the sharding in a slot changes, from pairs (slot, node). The pairs of one slot are in visiting order.
     fn set_notifications<'a>(&mut self, pairs: impl Iterator<Item = &'a (u32, u32)> + Clone) {
         let slots = self.values.len();
         // A counting sort into compressed rows. It is stable, since the order of nodes matters.

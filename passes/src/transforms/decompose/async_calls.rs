@@ -20,7 +20,7 @@ use shardc_ir::{
     Attr, Build, Channel, CollectiveSpec, Module, OpId, OpKind, RegionId, ReplicaGroups, Rewriter, ValueId,
 };
 
-/// The collectives that are started by a call of this name with `-start`.
+/// The names of collectives. Appending `-start` or `-done` gives the target of the call that starts or awaits the collective.
 const NAMES: [&str; 5] = ["all-gather", "all-reduce", "all-to-all", "collective-permute", "reduce-scatter"];
 
 /// The attributes of a collective, in JAX's format.
@@ -28,7 +28,7 @@ const NAMES: [&str; 5] = ["all-gather", "all-reduce", "all-to-all", "collective-
 struct Config {
     #[serde(default)]
     replica_groups: Vec<Vec<i64>>,
-    /// Pairs of source and target of a permute.
+    /// The source-target pairs of a permute.
     #[serde(default)]
     permutation: Vec<(i64, i64)>,
     all_gather_dimension: Option<u32>,
@@ -46,7 +46,7 @@ pub(super) fn is_async(kind: &OpKind) -> bool {
     matches!(kind, OpKind::CustomCall(call) if half_of(&call.target).is_some())
 }
 
-/// The collective that a call starts or awaits, and whether it starts it.
+/// Returns the collective that a call of `target` starts or awaits. The boolean is true if the call starts it.
 fn half_of(target: &str) -> Option<(&'static str, bool)> {
     NAMES.into_iter().find_map(|name| match target.strip_prefix(name)? {
         "-start" => Some((name, true)),
@@ -55,8 +55,8 @@ fn half_of(target: &str) -> Option<(&'static str, bool)> {
     })
 }
 
-/// Inserts the collective that a call starts; for a call that awaits a collective, returns the operand. `None` if the call stays, because
-/// its configuration is not in JAX's format.
+/// Inserts the collective that a call starts and returns its result; for a call that awaits a collective, returns the operand. `None` if
+/// the call is not replaced, because its configuration is not in JAX's format.
 pub(super) fn collective(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     let data = rw.module.ops[op].clone();
     let (&[operand], &[result], OpKind::CustomCall(call)) =
@@ -107,7 +107,7 @@ pub(super) fn collective(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     rw.module.ops[started].results.first().copied()
 }
 
-/// The reduction that a call names, as a region.
+/// Returns the reduction function that the call `op` names, as a region on elements of the type of `operand`.
 fn called_reducer(module: &mut Module, op: OpId, operand: ValueId) -> Option<RegionId> {
     let OpKind::CustomCall(call) = &module.ops[op].kind else { return None };
     let Attr::Array(called) = call.props.get("called_computations")? else { return None };

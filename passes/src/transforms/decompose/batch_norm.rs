@@ -10,7 +10,7 @@ use shardc_ir::{
 };
 use smallvec::{SmallVec, smallvec};
 
-/// Appends the expansion of a batch normalization and returns its results; `None` if it stays.
+/// Appends the expansion of a batch normalization and returns its results; `None` if the operation is not expanded.
 pub(super) fn decompose(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -48,13 +48,13 @@ pub(super) fn decompose(
 
 struct Norm<'a, 'm> {
     rw: &'a mut Rewriter<'m>,
-    /// The element type of the computation.
+    /// The element type in which sums and results are computed.
     wide: DType,
     shape: Vec<i64>,
     feature: u32,
     /// All dimensions except the feature dimension.
     others: DimList,
-    /// The number of elements per feature.
+    /// The number of elements that each feature has.
     count: f64,
     epsilon: f64,
 }
@@ -67,7 +67,7 @@ impl Norm<'_, '_> {
         let (mean, mean_square) = (self.per_element(sum)?, self.per_element(squares)?);
         let square_mean = self.multiply(mean, mean);
         let variance = self.rw.binary(BinaryOp::Subtract, mean_square, square_mean);
-        // Rounding must not make the variance negative.
+        // The variance is clamped to zero: rounding could make it negative.
         let zero = self.rw.full(0.0, variance)?;
         let variance = self.rw.binary(BinaryOp::Maximum, variance, zero);
         let inverse = self.inverse_deviation(variance)?;
@@ -111,18 +111,18 @@ impl Norm<'_, '_> {
         self.rw.binary(BinaryOp::Multiply, a, b)
     }
 
-    /// The sum of each feature.
+    /// Returns, for each feature, the sum of its elements of `value`.
     fn sum(&mut self, value: ValueId) -> Option<ValueId> {
         self.rw.sum(value, self.others.clone())
     }
 
-    /// A value for each feature, divided by the number of its elements.
+    /// Divides a value for each feature, such as a sum, by the number of elements of the feature.
     fn per_element(&mut self, value: ValueId) -> Option<ValueId> {
         let count = self.rw.full(self.count, value)?;
         Some(self.rw.binary(BinaryOp::Divide, value, count))
     }
 
-    /// Broadcasts a value for each feature to all its elements.
+    /// Broadcasts a tensor with one value for each feature to the shape of the operand.
     fn spread(&mut self, value: ValueId) -> Option<ValueId> {
         self.rw.spread(value, smallvec![self.feature], &self.shape)
     }

@@ -32,7 +32,7 @@ pub(super) fn index_select(rw: &mut Rewriter<'_>, op: OpId, dim: i64, batch_dims
     }
     let (from, at) = (module.shape(operand), module.shape(indices));
     let fits = [&from[..dim], &at[batch..], &from[dim + 1..]].concat() == module.shape(result);
-    // A slice of one element requires a dimension that is not empty.
+    // The gather takes slices of one element from these dimensions, so they must not be empty.
     let has_slices = from[..batch].iter().chain(&from[dim..=dim]).all(|&n| n > 0);
     if !fits || !has_slices || ![operand, indices, result].into_iter().all(known) {
         return None;

@@ -18,7 +18,7 @@ use smallvec::smallvec;
 /// The maximum number of operations that are visited to evaluate an operand.
 const LOOKS: u32 = 64;
 
-/// Appends the static form of an operation and returns its result; `None` if it stays.
+/// Appends the static form of an operation and returns its result; `None` if the operation has no static form.
 pub(in crate::transforms) fn decompose(rw: &mut Rewriter<'_>, op: OpId, kind: &DynamicOp) -> Option<ValueId> {
     let module = &*rw.module;
     let operands = module.ops[op].operands.clone();
@@ -61,7 +61,7 @@ pub(in crate::transforms) fn decompose(rw: &mut Rewriter<'_>, op: OpId, kind: &D
         }
     };
     let ty = rw.module.values[result].ty;
-    // For these three kinds, the known sizes were already compared with the result type.
+    // For these three kinds, the result type was already compared with the shape operand, as far as its value is known.
     if !matches!(kind, DynamicOp::Reshape | DynamicOp::BroadcastInDim(_) | DynamicOp::Iota { .. }) {
         let inferred = infer_types(rw.module, &form, operands.get(..inputs)?, &[]).ok()?;
         let shape = |ty| rw.module.types.shape_of(ty);
@@ -73,7 +73,7 @@ pub(in crate::transforms) fn decompose(rw: &mut Rewriter<'_>, op: OpId, kind: &D
     Some(value)
 }
 
-/// The slice sizes of a gather with a result of static shape.
+/// Returns the slice sizes of a gather, derived from the static shape of its result.
 fn slice_sizes(module: &Module, spec: &GatherSpec, operand: ValueId, result: ValueId) -> Option<SizeList> {
     let mut kept = spec.offset_dims.iter().map(|&d| module.shape(result).get(d as usize).copied());
     let sizes = (0..module.rank(operand) as u32).map(|d| {
@@ -83,7 +83,7 @@ fn slice_sizes(module: &Module, spec: &GatherSpec, operand: ValueId, result: Val
     sizes.collect()
 }
 
-/// `real_dynamic_slice` with stride 1: the result type determines the slice sizes.
+/// Builds the static form of a `real_dynamic_slice` with stride 1, whose slice sizes the result type determines.
 fn slice_at(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     let module = &*rw.module;
     let &[operand, starts, ..] = module.ops[op].operands.as_slice() else { return None };
@@ -105,7 +105,7 @@ fn slice_at(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     Some(value)
 }
 
-/// `get_dimension_size` of a static dimension.
+/// Builds the constant that replaces `get_dimension_size` of a static dimension.
 pub(super) fn dimension_size(rw: &mut Rewriter<'_>, op: OpId, dim: u32) -> Option<ValueId> {
     let module = &*rw.module;
     let &operand = module.ops[op].operands.first()?;
@@ -115,7 +115,8 @@ pub(super) fn dimension_size(rw: &mut Rewriter<'_>, op: OpId, dim: u32) -> Optio
     Some(value)
 }
 
-/// The constant integers of a value of rank 0 or 1, row-major. `None` if more than `looks` operations would have to be visited.
+/// Returns the elements, row-major, of an integer value of rank 0 or 1 that is a constant or computed from constants. `None` if more than
+/// `looks` operations would have to be visited.
 fn integers(module: &Module, value: ValueId, looks: &mut u32) -> Option<SizeList> {
     *looks = looks.checked_sub(1)?;
     let ty = module.tensor(value).filter(|ty| ty.dtype.class() == DTypeClass::Signed && ty.is_static())?;

@@ -40,7 +40,7 @@ impl Term {
     }
 }
 
-/// Appends the expansion and returns its result; `None` if the operation stays.
+/// Appends the expansion and returns its result; `None` if the operation is not expanded.
 pub(super) fn decompose(rw: &mut Rewriter<'_>, op: OpId, config: &str) -> Option<ValueId> {
     let module = &*rw.module;
     let data = &module.ops[op];
@@ -82,7 +82,7 @@ pub(super) fn decompose(rw: &mut Rewriter<'_>, op: OpId, config: &str) -> Option
         [lhs, rhs] => product(rw, lhs, rhs, &output, dtype)?,
         _ => return None,
     };
-    // An operand cannot replace the result, which may have its own sharding.
+    // An operand itself must not replace the result, which may have a different sharding, so it is transposed (possibly by the identity).
     let value = if product.labels == output && !operands.contains(&product.value) {
         product.value
     } else {
@@ -94,7 +94,7 @@ pub(super) fn decompose(rw: &mut Rewriter<'_>, op: OpId, config: &str) -> Option
     Some(value)
 }
 
-/// The labels of a tensor of this rank; blanks are ignored.
+/// Returns the labels of the dimensions of a tensor, from its part of the configuration; blanks are ignored.
 fn labels(text: &str, rank: usize) -> Option<Vec<Label>> {
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let letters = |text: &str| -> Option<Vec<Label>> {
@@ -112,7 +112,7 @@ fn labels(text: &str, rank: usize) -> Option<Vec<Label>> {
     (labels.len() == rank).then_some(labels)
 }
 
-/// Whether each label has one size, and those of the result are distinct and occur in the operands.
+/// Whether all dimensions with the same label have the same size, and the labels of the result are distinct and occur in the operands.
 fn fits(module: &Module, terms: &[Term], result: &Term) -> bool {
     let mut sizes: Vec<(Label, i64)> = Vec::new();
     for term in terms {
@@ -130,7 +130,7 @@ fn fits(module: &Module, terms: &[Term], result: &Term) -> bool {
     })
 }
 
-/// Takes the diagonal of dimensions with the same label.
+/// Replaces dimensions of `term` that have the same label by their diagonal.
 fn diagonals(rw: &mut Rewriter<'_>, term: &mut Term) -> Option<()> {
     while let Some((i, j)) = twice(&term.labels) {
         let shape = rw.module.shape(term.value).to_vec();
@@ -147,12 +147,12 @@ fn diagonals(rw: &mut Rewriter<'_>, term: &mut Term) -> Option<()> {
     Some(())
 }
 
-/// The first two positions of a repeated label.
+/// Returns the positions of the first two occurrences of a label that is repeated.
 fn twice(labels: &[Label]) -> Option<(usize, usize)> {
     labels.iter().enumerate().find_map(|(j, label)| Some((labels[..j].iter().position(|l| l == label)?, j)))
 }
 
-/// The `dot_general` of two tensors. Labels of both are contracted if the output lacks them.
+/// Appends the `dot_general` of two tensors. Labels that both tensors have are contracted if the output lacks them.
 fn product(rw: &mut Rewriter<'_>, lhs: &Term, rhs: &Term, output: &[Label], dtype: DType) -> Option<Term> {
     let mut spec = DotSpec::default();
     let mut batch = Vec::new();

@@ -29,9 +29,9 @@ use smallvec::{SmallVec, smallvec};
 pub(super) use self::dynamic::decompose as static_form;
 use super::{expand_elementwise, rooted_collectives};
 
-/// Decomposes the operations listed above, everywhere under the function body `body`; regions are visited before later operations.
-/// Exceptions are a scan over quantized elements or of unknown length, a future with users other than one `async_done`, and operations
-/// with sizes that are known only at run time.
+/// Decomposes the operations that the module documentation lists, everywhere under the function body `body`; regions are visited before
+/// later operations. Exceptions are a scan over quantized elements or of unknown length, a future with users other than one `async_done`,
+/// and operations with sizes that are known only at run time.
 pub fn decompose(module: &mut Module, body: RegionId) {
     if !is_needed(module, body) {
         return;
@@ -51,7 +51,7 @@ pub fn is_needed(module: &Module, body: RegionId) -> bool {
     module.walk(body).iter().any(|&op| is_rewritten(&module.ops[op].kind))
 }
 
-/// Whether operations of this kind are usually decomposed.
+/// Whether this pass decomposes operations of this kind, apart from the exceptions of [`decompose`].
 fn is_rewritten(kind: &OpKind) -> bool {
     matches!(
         kind,
@@ -88,7 +88,7 @@ fn has_other_form(kind: &OpKind) -> bool {
 struct Expand {
     /// The number of uses of each value, and its last user.
     readers: SecondaryMap<ValueId, (u32, PackedOption<OpId>)>,
-    /// The results of started operations, by future.
+    /// For each future, the results of the operation that was started: the values that `async_done` returns.
     started: FxHashMap<ValueId, SmallVec<[ValueId; 3]>>,
 }
 
@@ -107,7 +107,8 @@ impl Expand {
         }
     }
 
-    /// Inserts the decomposition of an operation and returns its values. `None` if the operation stays, perhaps with another kind.
+    /// Inserts the decomposition of an operation and returns the values that replace its results. `None` if the operation is not replaced,
+    /// although its kind may change.
     fn op(&mut self, rw: &mut Rewriter<'_>, op: OpId) -> Option<SmallVec<[ValueId; 3]>> {
         let module = &mut *rw.module;
         let results = module.ops[op].results.clone();
@@ -151,14 +152,16 @@ impl Expand {
                 }
                 Some(smallvec![value])
             }
-            // The sharding of a copy must not become that of its operand.
+            // A copy with an annotated sharding becomes a sharding constraint. If it were replaced by its operand, its sharding would be
+            // lost or would overwrite that of the operand.
             OpKind::Unary(UnaryOp::Copy) if module.shardings.of(results[0]).is_some() => {
                 let sharding = module.shardings.of(results[0])?;
                 module.ops[op].kind = OpKind::ShardingConstraint(sharding);
                 None
             }
             kind if has_other_form(kind) => {
-                // The replacement is an operand, which has its own sharding.
+                // A copy is replaced by its operand, which keeps its own sharding. New values get the shardings of the results that they
+                // replace.
                 let is_copy = matches!(kind, OpKind::Unary(UnaryOp::Copy)) || async_calls::is_async(kind);
                 let values = other_form(rw, op)?;
                 if is_copy {
@@ -174,7 +177,7 @@ impl Expand {
         }
     }
 
-    /// Whether the only user of a future is an `async_done`.
+    /// Whether an `async_done` is the only user of a future.
     fn is_only_waited_for(&self, module: &Module, future: ValueId) -> bool {
         let (count, reader) = self.readers[future];
         let waits = |op: OpId| matches!(module.ops[op].kind, OpKind::AsyncDone);
@@ -190,7 +193,7 @@ fn put_into_tuple(module: &Module, op: OpId, index: u32) -> Option<ValueId> {
 }
 
 /// Inserts the expansion of an operation that does not depend on other operations; returns new values for its results. `None` if the
-/// operation stays.
+/// operation is not expanded.
 fn other_form(rw: &mut Rewriter<'_>, op: OpId) -> Option<SmallVec<[ValueId; 3]>> {
     let value = match rw.module.ops[op].kind.clone() {
         OpKind::CustomCall(spec) if top_k::is_target(&spec.target) => return top_k::decompose(rw, op),

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 
 use super::copy_with;
 
-/// Inserts the loop and returns the values of the scan's results; `None` if the scan stays.
+/// Inserts the loop and returns the values that replace the scan's results; `None` if the scan is not expanded.
 pub(super) fn as_loop(rw: &mut Rewriter<'_>, op: OpId, spec: &ScanSpec) -> Option<SmallVec<[ValueId; 3]>> {
     let module = &*rw.module;
     let (inputs, outputs) = (spec.inputs as usize, spec.outputs as usize);
@@ -99,7 +99,7 @@ pub(super) fn as_loop(rw: &mut Rewriter<'_>, op: OpId, spec: &ScanSpec) -> Optio
 /// The loop body under construction.
 struct ScanStep<'a, 'm> {
     rw: &'a mut Rewriter<'m>,
-    /// The scanned dimension.
+    /// The dimension along which the scan slices its inputs.
     dim: usize,
 }
 
@@ -108,13 +108,13 @@ impl ScanStep<'_, '_> {
         self.rw.splat(&value.to_le_bytes(), &[], DType::I32)
     }
 
-    /// Returns one start index per dimension: `at` along the scanned dimension.
+    /// Returns the start indices of a slice, one per dimension: `at` along the scanned dimension, and zero elsewhere.
     fn starts(&mut self, rank: usize, at: ValueId) -> SmallVec<[ValueId; 6]> {
         let zero = self.scalar(0);
         (0..rank).map(|d| if d == self.dim { at } else { zero }).collect()
     }
 
-    /// Slice `at` of a value, without the scanned dimension.
+    /// Emits slice `at` of a value along the scanned dimension, and drops that dimension.
     fn slice(&mut self, value: ValueId, at: ValueId) -> Option<ValueId> {
         let dtype = self.rw.module.tensor(value)?.dtype;
         let mut sizes = SizeList::from_slice(self.rw.module.shape(value));
@@ -127,7 +127,7 @@ impl ScanStep<'_, '_> {
         Some(self.rw.tensor(OpKind::Reshape, &[slice], &sizes, dtype))
     }
 
-    /// `value` with slice `at` replaced.
+    /// Returns `value` with slice `at` along the scanned dimension replaced by `slice`.
     fn put(&mut self, value: ValueId, slice: ValueId, at: ValueId) -> Option<ValueId> {
         let ty = self.rw.module.values[value].ty;
         let dtype = self.rw.module.tensor(value)?.dtype;

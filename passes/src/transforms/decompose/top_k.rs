@@ -16,7 +16,7 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-/// Attributes of the custom call that are not copied to `chlo.top_k`.
+/// Attributes of the custom call that are not copied to `chlo.top_k`, since they describe the call.
 const DESCRIPTION: [&str; 5] =
     ["mhlo.attributes", "mhlo.version", "mhlo.backend_config", "backend_config", "called_computations"];
 
@@ -25,7 +25,7 @@ pub(super) fn is_target(target: &str) -> bool {
     matches!(target, "mhlo.topk" | "TopK")
 }
 
-/// Inserts the `chlo.top_k` for a custom call and returns its results; `None` if the call stays.
+/// Inserts the `chlo.top_k` for a custom call and returns its results; `None` if the call is not replaced.
 pub(super) fn decompose(rw: &mut Rewriter<'_>, op: OpId) -> Option<SmallVec<[ValueId; 3]>> {
     let module = &*rw.module;
     let data = &module.ops[op];

@@ -16,7 +16,7 @@ const ASSERTION: &str = "shape_assertion";
 const WRAPPER: &str = "stablehlo.shape_refinement_operand_wrapper";
 const SHAPE_OPERANDS: &str = "indices_of_shape_operands";
 
-/// Whether refinement removes or rewrites an operation.
+/// Whether an operation is a custom call that shape refinement removes, or whose result types it refines.
 pub(super) fn is_refined(op: &Op) -> bool {
     let OpKind::CustomCall(spec) = &op.kind else { return false };
     matches!(&*spec.target, ASSERTION | WRAPPER)
@@ -24,7 +24,8 @@ pub(super) fn is_refined(op: &Op) -> bool {
         || op.attrs.get(SHAPE_OPERANDS).is_some()
 }
 
-/// Rewrites the current custom call. Returns whether it did.
+/// Removes, replaces or refines the current operation if it is a custom call for shapes (see the module documentation). Returns whether it
+/// was removed or replaced.
 ///
 /// # Errors
 /// Returns SH0352 if its assertion does not hold.
@@ -55,7 +56,7 @@ pub(super) fn refine_call(
     Ok(done.is_some())
 }
 
-/// Removes an assertion that holds.
+/// Removes a shape assertion if it is known to hold. Returns whether it was removed.
 fn assertion(rw: &mut Rewriter<'_>, op: OpId, integers: &Integers) -> Result<bool, Box<Diagnostic>> {
     let data = &rw.module.ops[op];
     let Some((&condition, inputs)) = data.operands.split_first() else { return Ok(false) };
@@ -104,7 +105,7 @@ fn reduce_window(rw: &mut Rewriter<'_>, op: OpId, spec: &CustomCallSpec, integer
     replace_with(rw, op, OpKind::ReduceWindow(Box::new(window)), operands.get(..inputs)?, &[reducer])
 }
 
-/// `(state, shape)`.
+/// Replaces a call that generates random bits. Its operands are the state of the generator and the shape of the bits.
 fn rng_bit_generator(rw: &mut Rewriter<'_>, op: OpId, integers: &Integers) -> Option<()> {
     let algorithm = match rw.module.ops[op].attrs.get("rng_algorithm")? {
         Attr::Raw(text) => RngAlgorithm::ALL.iter().copied().find(|a| text.contains(a.as_str()))?,
@@ -122,7 +123,7 @@ fn rng_bit_generator(rw: &mut Rewriter<'_>, op: OpId, integers: &Integers) -> Op
     Some(())
 }
 
-/// `(operand, k)`.
+/// Replaces a call of top-k. Its operands are the tensor and the number `k`.
 fn top_k(rw: &mut Rewriter<'_>, op: OpId, integers: &Integers) -> Option<()> {
     let &[operand, k] = rw.module.ops[op].operands.as_slice() else { return None };
     let k = *integers.of(rw.module, k)?.first()?;
@@ -156,8 +157,8 @@ fn take_results(rw: &mut Rewriter<'_>, op: OpId, made: OpId) {
     rw.replace(&new);
 }
 
-/// Refines results with shape operands, one for each result. If all shapes are known, these operands are removed, with the
-/// attribute and their layouts.
+/// Refines the result types of a call that has one shape operand for each result. If all shapes are known, the shape operands are removed,
+/// with their layouts and the attribute that lists them.
 fn shape_operands(module: &mut Module, op: OpId, mut spec: Box<CustomCallSpec>, integers: &Integers) {
     let Some(Attr::Raw(text)) = module.ops[op].attrs.get(SHAPE_OPERANDS) else { return };
     let places = numbers(text);

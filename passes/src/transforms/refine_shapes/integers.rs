@@ -12,7 +12,7 @@ use smallvec::smallvec;
 /// The maximum number of elements of a tensor that is evaluated.
 const MAX_ELEMENTS: i64 = 64;
 
-/// Known integers besides constants: loop-invariant arguments of regions.
+/// The known elements of integer values that are not constants: loop-invariant arguments of regions.
 #[derive(Debug, Default)]
 pub(super) struct Integers {
     args: FxHashMap<ValueId, SizeList>,

@@ -91,7 +91,7 @@ impl Refiner {
                     for (place, &arg) in module.regions[region].args.clone().iter().enumerate() {
                         let Some(&operand) = operands.get(place) else { continue };
                         refine_from(module, arg, operand);
-                        // A size that the loop carries unchanged is that of the initial value.
+                        // An integer that the loop carries unchanged always has its initial value.
                         let body_arg = regions.last().and_then(|&b| module.regions[b].args.get(place));
                         let is_invariant = body_arg.is_some() && yielded.get(place) == body_arg;
                         if is_invariant
@@ -143,7 +143,7 @@ impl Refiner {
             return replace(rw, result, value);
         }
         match data.kind.clone() {
-            // A mean divides by the number of elements.
+            // The conversion of a known integer to a float becomes a constant: a mean divides by the number of elements.
             OpKind::Convert if let Some(value) = self.float(rw, op, result) => replace(rw, result, value),
             OpKind::Dynamic(kind) => {
                 if let Some(value) = static_form(rw, op, &kind) {
@@ -164,7 +164,7 @@ impl Refiner {
 }
 
 impl Refiner {
-    /// Inserts the constant that a known integer is as a float of type `f32` or `f64`.
+    /// Inserts a known integer, which `op` converts to a scalar of type `f32` or `f64`, as a constant of that type.
     fn float(&self, rw: &mut Rewriter<'_>, op: OpId, result: ValueId) -> Option<ValueId> {
         let ty = rw.module.tensor(result).filter(|ty| ty.rank() == 0)?;
         let operand = *rw.module.ops[op].operands.first()?;
@@ -179,7 +179,7 @@ impl Refiner {
     }
 }
 
-/// Replaces the result of the current operation by `value`, with its sharding.
+/// Replaces the result of the current operation by `value`, which gets the sharding of the result.
 fn replace(rw: &mut Rewriter<'_>, result: ValueId, value: ValueId) {
     let sharding = rw.module.shardings.of(result);
     rw.module.shardings.set(value, sharding);

@@ -58,7 +58,7 @@ pub(super) fn refine(module: &mut Module, value: ValueId, shape: &[i64]) {
     module.values[value].ty = module.types.intern(ty);
 }
 
-/// Refines the type of `value` from that of `from`.
+/// Replaces the unknown sizes of the type of `value` by known sizes of the type of `from`.
 pub(super) fn refine_from(module: &mut Module, value: ValueId, from: ValueId) {
     let shape = module.shape(from).to_vec();
     refine(module, value, &shape);
@@ -109,7 +109,7 @@ fn shapes(module: &mut Module, op: OpId, integers: &Integers) -> Shapes {
         }
         _ => match infer_types(module, &kind, &operands, &regions) {
             Ok(types) => types.into_iter().map(|ty| module.types.shape_of(ty).cloned()).collect(),
-            // The verifier reports operands that do not fit.
+            // The types cannot be inferred if operands do not fit the operation; the verifier reports this.
             Err(_) => Shapes::new(),
         },
     }
@@ -140,7 +140,7 @@ fn yielded(module: &Module, region: RegionId) -> Shapes {
     module.ops[end].operands.iter().map(|&v| module.types.shape_of(module.values[v].ty).cloned()).collect()
 }
 
-/// Returns the sizes that are known in any branch.
+/// Returns for each result the sizes that are known in at least one branch.
 fn of_branches(module: &Module, op: OpId) -> Shapes {
     let mut all = module.ops[op].regions.iter().map(|&region| yielded(module, region));
     let mut merged = all.next().unwrap_or_default();
@@ -154,7 +154,8 @@ fn of_branches(module: &Module, op: OpId) -> Shapes {
     merged
 }
 
-/// Returns the sizes that a bitcast keeps: all but the last dimension, which may appear or vanish.
+/// Returns the result shape of a bitcast conversion from shape `from`. The result has the same sizes, except that it may lack the last
+/// dimension or have an additional one.
 fn bitcast(from: Shape, to: &[i64]) -> Shape {
     let mut sizes: Shape = to.into();
     for (size, &known) in sizes.iter_mut().zip(&from) {

@@ -49,7 +49,7 @@ pub fn axes_results_vary_along(module: &Module, op: OpId, outer: &[AxisRef]) -> 
     }
 }
 
-/// Returns the axes of `left_out` along which devices may not agree on a result.
+/// Returns those of the axes `left_out` along which devices may hold different values of a result.
 fn varying<'m, R: Relations>(
     mut flow: Flow<'m, R>,
     op: OpId,

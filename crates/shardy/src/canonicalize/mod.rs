@@ -36,7 +36,7 @@ pub(super) enum Patterns {
 }
 
 impl Patterns {
-    /// Reads a value of [`PATTERNS`].
+    /// Converts a value of the option [`PATTERNS`].
     pub(super) fn of(value: &str) -> Self {
         match value {
             "sdy-reshard" => Patterns::Reshards,
@@ -60,7 +60,7 @@ struct Round<'m> {
     places: ShardingAccess,
     /// The users of each value at the start of the round.
     uses: Uses,
-    /// The current number of uses of each value.
+    /// The current number of uses of each value, indexed by value.
     count: Vec<u32>,
     forward: ValueMap,
     insertions: Insertions,

@@ -4,7 +4,7 @@ use shardc_ir::{
     InsertionPoint, Insertions, LocId, Module, OpKind, PackedOption, RegionId, Span, ValueId, ValueMap,
 };
 
-/// Edges that were created but not yet inserted.
+/// Data-flow edge operations that were created but not yet inserted into their regions.
 #[derive(Debug, Default)]
 pub(super) struct Edges {
     insertions: Insertions,

@@ -33,7 +33,7 @@ pub(super) struct Pool<'s, 'b> {
     depth: u32,
     attrs: Vec<Option<Range<usize>>>,
     types: Vec<Option<usize>>,
-    /// The IDs of distinct attributes, in order of first use.
+    /// For each distinct attribute, its ID in `distinct[N]<...>`, which counts in order of first use.
     distinct: FxHashMap<AttrRef, usize>,
 }
 
@@ -379,7 +379,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         }
     }
 
-    /// Appends `<elements>` of a type that tensors of a module cannot have: integers of any width.
+    /// Appends `<elements>` of a constant whose element type tensors of a module cannot have, such as `i27`.
     fn push_odd_elements(&mut self, element: TypeRef, shape: &[i64], bytes: &[u8]) {
         let &BType::Int { width, sign } = self.store.ty(element) else {
             self.push_hex_elements(bytes);

@@ -41,9 +41,9 @@ pub(super) struct OpState<'a> {
     pub(super) regions: SmallVec<[RegionId; 2]>,
     /// Discardable attributes.
     pub(super) attrs: NamedList<'a>,
-    /// The name in the text, if the operation is parsed as a different operation.
+    /// The operation's name in the text, if it is parsed as a different operation, as `stablehlo.dot` is as `stablehlo.dot_general`.
     pub(super) spelling: Option<&'static str>,
-    /// A location that is written before the end of the operation.
+    /// The operation's location, if the text has it before the end of the operation.
     pub(super) loc: PackedOption<LocId>,
 }
 

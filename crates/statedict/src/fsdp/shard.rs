@@ -115,7 +115,7 @@ pub fn shard(
     Ok((dict, metadata))
 }
 
-/// The shard of a rank for tensors of one type, flattened and concatenated.
+/// Flattens, concatenates and pads tensors of one element type, and returns the shard of the result for `rank`.
 fn flat_part(tensors: &[&Tensor], world_size: usize, multiple: usize, rank: usize) -> Result<Tensor> {
     let Some(dtype) = tensors.first().map(|tensor| tensor.dtype()) else {
         return Err(StateDictError::new(ErrorKind::Tensor, "there are no elements to shard"));
@@ -134,7 +134,7 @@ fn flat_part(tensors: &[&Tensor], world_size: usize, multiple: usize, rank: usiz
     Tensor::from_bytes(dtype, &[len / size], &all[rank * len..][..len])
 }
 
-/// The shard of a rank along the first dimension.
+/// Pads a tensor along its first dimension, divides that dimension evenly over ranks, and returns the shard for `rank`.
 fn first_part(tensor: &Tensor, world_size: usize, rank: usize) -> Result<Tensor> {
     let [rows, rest @ ..] = tensor.shape() else {
         let text = "a scalar has no first dimension to shard";

@@ -51,7 +51,7 @@ pub(super) fn insert(module: &mut Module, full: bool) -> Result<(), Vec<Diagnost
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// An operand of an operation.
+/// One use of a value: an operation, and the index of the operand.
 #[derive(Clone, Copy, Debug)]
 struct Use {
     op: OpId,
@@ -62,9 +62,9 @@ struct Inserter<'m> {
     module: &'m mut Module,
     places: ShardingAccess,
     insertions: Insertions,
-    /// The replacements of values that were resharded or reduced.
+    /// For each value that was resharded or reduced, the new value that its users read.
     forward: ValueMap,
-    /// Reshards that were replaced.
+    /// Reshards that were replaced, and are erased at the end.
     gone: Vec<OpId>,
     errors: Vec<Diagnostic>,
 }
@@ -192,7 +192,7 @@ impl Inserter<'_> {
             let have = self.sharding(value);
             if !equivalent(self.module, have, Some(target)) {
                 let mut at = InsertionPoint::behind(self.module, operands[operand]);
-                // The insertion point is after the operations that `satisfy` inserted.
+                // If `satisfy` inserted an operation after the argument's producer, the reshard is inserted after that operation.
                 if let (InsertionPoint::After(_, i) | InsertionPoint::Start(_, i), true) =
                     (&mut at, value != operands[operand])
                 {

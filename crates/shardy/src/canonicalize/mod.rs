@@ -121,7 +121,7 @@ fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
 }
 
 impl Round<'_> {
-    /// The collective that produces a value.
+    /// Returns the collective that produces a value, and its operation; `None` if another operation produces it.
     fn collective_of(&self, value: ValueId) -> Option<(OpId, Box<MeshCollective>)> {
         let op = self.module.def_op(value)?;
         match &self.module.ops[op].kind {

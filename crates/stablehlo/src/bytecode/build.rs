@@ -189,7 +189,7 @@ impl<'a, 'b> Texts<'a, 'b> {
 
 /// Operations that the module keeps as text.
 struct KeptTexts {
-    /// Whether each operation is inside an operation kept as text.
+    /// Whether each operation is inside an operation kept as text, by index of the operation.
     ops: Vec<bool>,
     /// The texts, by index of the operation.
     texts: FxHashMap<u32, String>,
@@ -273,7 +273,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
     }
 
-    /// Records the error if an operation could not be built.
+    /// If building the operation `op` failed, records the error.
     fn tell<T>(&mut self, done: Res<T>, op: &OpRecord<'_>) {
         let Err(failure) = done else { return };
         if matches!(failure, Failure::Silent) && !self.errors.is_empty() {

@@ -206,7 +206,7 @@ impl<'a> Parser<'a> {
         self.owner = owner;
         let mut state = state?;
         if owner == "func.func" && name != "return" && name != "func.return" && state.kind == OpKind::Return {
-            // A function may end with the terminator of another dialect.
+            // A function may end with the terminator of another dialect, whose name is recorded for printing.
             state.spelling = TERMINATORS.iter().copied().find(|&other| other == name);
         }
         let loc = self.opt_loc()?;

@@ -12,12 +12,12 @@ use crate::tensor::Tensor;
 pub enum Layout {
     /// Each parameter is flattened, and padded to a multiple of the number of ranks times `multiple` elements. PyTorch/XLA uses 128.
     Flat {
-        /// A divisor of the number of elements of each rank.
+        /// The number of elements of each shard is padded to a multiple of this number.
         multiple: usize,
     },
     /// All parameters of one element type are flattened and concatenated, and the result is padded in the same way (`flatten_parameters`).
     Flattened {
-        /// A divisor of the number of elements of each rank.
+        /// The number of elements of each shard is padded to a multiple of this number.
         multiple: usize,
     },
     /// Each parameter is padded along its first dimension to a multiple of the number of ranks (`shard_param_on_dim_0`). Scalars cannot be

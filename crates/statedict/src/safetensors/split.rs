@@ -19,7 +19,7 @@ pub struct Part {
 pub struct Split {
     /// The files in order.
     pub parts: Vec<Part>,
-    /// The name and the text of the index; `None` if there is one file.
+    /// The file name and the text of the index; `None` if the state dict fits in one file.
     pub index: Option<(String, String)>,
 }
 

@@ -17,7 +17,7 @@ use crate::literals::tokens::{is_bare, push_escaped, push_hex};
 /// The maximum nesting of attributes and types. The limit also detects cycles.
 const MAX_DEPTH: u32 = 64;
 
-/// Whether a number is written without its type, which readers infer: `i64` and `f64` in lists.
+/// Whether a number may be written without its type. In lists, `i64` and `f64` are omitted, because readers infer them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Elide {
     Never,

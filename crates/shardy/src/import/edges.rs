@@ -34,7 +34,7 @@ impl Edges {
         Some(result)
     }
 
-    /// Inserts the edges in these regions; users of the value then read the edge.
+    /// Inserts the created edges in `regions`. The users of a value then read the result of its edge.
     pub(super) fn place(mut self, module: &mut Module, regions: Vec<RegionId>) {
         if !self.insertions.is_empty() {
             self.insertions.apply_to(module, regions, &self.instead, |_| false);

@@ -204,7 +204,7 @@ impl Inserter<'_> {
         }
     }
 
-    /// Converts the returned values of a function to the unreduced axes of the function's results.
+    /// Gives the values that a function returns the unreduced axes of the function's results.
     fn returned(&mut self, func: FuncId, body: RegionId) {
         let Some(end) = self.module.terminator(body) else { return };
         let mut at = InsertionPoint::Before(end);
@@ -214,7 +214,8 @@ impl Inserter<'_> {
         }
     }
 
-    /// Converts a used value to the unreduced axes of `target`. The new operations are inserted at `at`, or directly after the value.
+    /// Gives one use of a value the unreduced axes of `target`, by an all-reduce or by a conversion to an unreduced value. The new operations
+    /// are inserted at `at`, or directly after the value if `at` is `None`.
     fn satisfy(&mut self, used: Use, target: Option<ShardingId>, at: Option<&mut InsertionPoint>) {
         if self.module.ops[used.op].operands.len() <= used.operand {
             return;

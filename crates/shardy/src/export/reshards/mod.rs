@@ -214,8 +214,8 @@ impl Inserter<'_> {
         }
     }
 
-    /// Gives one use of a value the unreduced axes of `target`, by an all-reduce or by a conversion to an unreduced value. The new operations
-    /// are inserted at `at`, or directly after the value if `at` is `None`.
+    /// Gives one use of a value the unreduced axes of `target`, by an all-reduce or by a conversion to an unreduced value. The new
+    /// operations are inserted at `at`, or directly after the value if `at` is `None`.
     fn satisfy(&mut self, used: Use, target: Option<ShardingId>, at: Option<&mut InsertionPoint>) {
         if self.module.ops[used.op].operands.len() <= used.operand {
             return;

@@ -114,8 +114,8 @@ impl Inserter<'_> {
         true
     }
 
-    /// Inserts all-reduces of an operation's results along the axes `reduced`, which shard its reduction factors, except axes along which the
-    /// first result stays unreduced.
+    /// Inserts all-reduces of an operation's results along the axes `reduced`, which shard its reduction factors, except axes along which
+    /// the first result stays unreduced.
     pub(super) fn complete_results(
         &mut self,
         op: OpId,

@@ -61,7 +61,7 @@ impl<'a> OpState<'a> {
     }
 }
 
-/// An attribute with axes, which is parsed once the operation's mesh is known: its name, type and start.
+/// An attribute with axes, which is parsed once the operation's mesh is known: its name, its type, and the offset of the axes.
 pub(super) type Deferred = SmallVec<[(&'static str, AttrType, usize); 1]>;
 
 /// The inherent attributes of a custom call.

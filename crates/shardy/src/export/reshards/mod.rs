@@ -330,8 +330,8 @@ impl Inserter<'_> {
         operands.into_iter().any(|v| self.sharding(v) != of_result)
     }
 
-    /// The mesh of an operation whose values are all on meshes with the same axes. If the meshes differ in device order, returns the mesh
-    /// of most sharded values.
+    /// Returns the mesh for an operation; `None` if the meshes of its values have different axes. If these meshes differ only in device
+    /// order, returns the mesh on which the largest number of values are sharded.
     fn mesh_for(&self, given: &[Option<ShardingId>]) -> Option<MeshId> {
         let meshes = &self.module.meshes;
         let is_empty = |mesh: &Mesh| mesh.axes.is_empty() && mesh.device_ids.is_none();

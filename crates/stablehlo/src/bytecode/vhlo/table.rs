@@ -44,7 +44,7 @@ pub(super) enum Form {
 /// An attribute of a VHLO operation: its name, how it is converted, and the VHLO value for which StableHLO omits it.
 pub(super) type Prop = (&'static str, Form, Absent);
 
-/// The conversion of an operation.
+/// How a VHLO operation is converted to a StableHLO operation.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     /// The full name of the StableHLO operation. A `return` in a function becomes `func.return`.

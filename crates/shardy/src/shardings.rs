@@ -41,7 +41,7 @@ pub(super) fn filled(
     Some(given.iter().zip(ranks).map(|(&id, &rank)| id.unwrap_or_else(|| open(module, rank))).collect())
 }
 
-/// The mesh of the first sharding that is not maximal.
+/// Returns the mesh of the first sharding that is not on a single device (maximal).
 pub(super) fn mesh_of(
     module: &Module,
     given: impl IntoIterator<Item = Option<ShardingId>>,

@@ -142,7 +142,7 @@ fn message<'a>(level: Level<'a>, text: &'a str) -> Message<'a> {
 struct Shown<'a> {
     text: Cow<'a, str>,
     start: usize,
-    /// Offset and length in bytes of each omission.
+    /// The parts omitted from long lines: the offset and the length in bytes of each.
     left_out: Vec<(usize, usize)>,
 }
 
@@ -200,7 +200,7 @@ fn clipped(source: &str, range: Range<usize>) -> Range<usize> {
     range.start..line.max(range.start)
 }
 
-/// Whether two ranges are near enough for one snippet.
+/// Whether two ranges of the source are near enough to be shown in one snippet.
 fn near(a: &Range<usize>, b: &Range<usize>) -> bool {
     const FAR: usize = 1 << 18;
     a.start.abs_diff(b.start) < FAR && a.end.abs_diff(b.end) < FAR

@@ -62,7 +62,7 @@ impl Round<'_> {
             return;
         };
         let (value, sum) = (self.module.ops[source].operands[0], self.module.ops[source].results[0]);
-        // All users of the sum must take the same slice.
+        // The all-reduce can only be replaced if all its users are equal slices.
         let users: Vec<OpId> = self.uses.of(sum).iter().map(|&(user, _)| user).collect();
         let same = |user: &OpId| match &self.module.ops[*user].kind {
             shardc_ir::OpKind::MeshCollective(other) => other.kind == slice.kind,

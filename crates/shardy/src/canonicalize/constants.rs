@@ -36,7 +36,7 @@ pub(super) fn hoist(module: &mut Module, body: RegionId) {
         }
         first.insert(key, op);
         let front = scopes.entry(scope).or_default();
-        // A constant at the start, or directly after such a constant, need not move.
+        // A constant need not move if it is first in its region, or directly follows a constant that is, or will be, at the start.
         let follows =
             at == 0 || module.regions[region].ops.get(at - 1).is_some_and(|before| in_front[*before]);
         in_front[op] = true;

@@ -16,7 +16,7 @@ fn is_without_effect(module: &Module, op: &Op) -> bool {
         OpKind::CustomCall(spec) => {
             !matches!(spec.props.get("has_side_effect"), Some(Attr::Bool(true) | Attr::Unit))
         }
-        // A manual computation without operands and results is kept as text.
+        // The parser keeps a manual computation without operands and results as text, so it has no operation kind of its own.
         OpKind::Opaque(spec) if &*spec.name == "sdy.manual_computation" => inner_have_no_effect(module, op),
         // Like MLIR, this ignores that a loop may not terminate.
         kind => {

@@ -36,7 +36,7 @@ pub(super) enum Patterns {
 }
 
 impl Patterns {
-    /// Reads a value of [`PATTERNS`].
+    /// Converts a value of the option [`PATTERNS`].
     pub(super) fn of(value: &str) -> Self {
         match value {
             "sdy-reshard" => Patterns::Reshards,
@@ -60,7 +60,7 @@ struct Round<'m> {
     places: ShardingAccess,
     /// The users of each value at the start of the round.
     uses: Uses,
-    /// The current number of uses of each value.
+    /// The current number of uses of each value, indexed by value.
     count: Vec<u32>,
     forward: ValueMap,
     insertions: Insertions,
@@ -121,7 +121,7 @@ fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
 }
 
 impl Round<'_> {
-    /// The collective that produces a value.
+    /// Returns the collective that produces a value, and its operation; `None` if another operation produces it.
     fn collective_of(&self, value: ValueId) -> Option<(OpId, Box<MeshCollective>)> {
         let op = self.module.def_op(value)?;
         match &self.module.ops[op].kind {

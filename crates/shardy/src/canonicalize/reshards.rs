@@ -68,7 +68,7 @@ impl Round<'_> {
         result
     }
 
-    /// The reshape or transpose that produces a value.
+    /// Returns the reshape or transpose that produces a value; `None` if another operation does.
     fn view_of(&self, value: ValueId) -> Option<OpId> {
         let op = self.module.def_op(value)?;
         matches!(self.module.ops[op].kind, OpKind::Reshape | OpKind::Transpose { .. }).then_some(op)
@@ -125,7 +125,7 @@ impl Round<'_> {
         None
     }
 
-    /// Whether `first` is in the region of `second`, before it.
+    /// Whether both reshards are in the same region, and `first` comes before `second`.
     fn comes_first(&self, first: OpId, second: OpId) -> bool {
         let place = |op: OpId| self.position.get(&op).copied();
         match (place(first), place(second)) {

@@ -28,7 +28,7 @@ pub(super) fn merge(module: &mut Module, body: RegionId) {
 fn key(module: &Module, region: RegionId, op: OpId) -> Option<Key> {
     let data = &module.ops[op];
     let what = match &data.kind {
-        // The clone shares the elements, so it is cheap.
+        // Cloning the constant is cheap, because both constants share the elements.
         OpKind::Constant(dense) => What::Constant(dense.clone()),
         OpKind::BroadcastInDim { dims } => {
             let &scalar =

@@ -4,7 +4,7 @@ use shardc_ir::Module;
 
 use crate::pass::SHARDING_ATTR;
 
-/// Removes the sharding of every value and function result, and all mesh definitions. Sharding operations keep their shardings,
+/// Removes the sharding of every value and function result, and all mesh definitions. Operations such as `sdy.reshard` keep theirs,
 /// with the mesh inlined.
 pub(super) fn drop_all(module: &mut Module) {
     module.shardings.clear_values();

@@ -5,7 +5,7 @@ use shardc_passes::internal::whole_axes;
 
 use crate::shardings;
 
-/// Truncates open dimensions of the entry's arguments and results before their first sub-axis.
+/// In the shardings of the entry's arguments and results, removes the first sub-axis, and the axes after it, from each open dimension.
 pub(super) fn keep_whole_axes(module: &mut Module) {
     for func in shardings::entries(module) {
         keep_in(module, func);

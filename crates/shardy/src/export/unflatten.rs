@@ -14,7 +14,7 @@ use crate::shardings;
 /// Also merges functions that differ only in their shardings.
 pub(super) const FULLY: PassOption = PassOption::flag("dedup-functions-fully");
 
-/// The original function and the enclosing manual axes.
+/// Identifies the computation of a copy: the name of its original function, and the enclosing manual axes.
 type Computation = (Box<str>, Option<Attr>);
 /// The shardings of arguments and results, if any.
 type Boundary = (Option<Vec<ShardingId>>, Option<Vec<ShardingId>>);

@@ -47,11 +47,11 @@ impl Checker<'_> {
     fn check(&mut self, op: OpId) -> Checked {
         let data = self.module.ops[op].clone();
         let results = &data.results;
-        // Explicit reshards may change unreduced axes; their lowering checks how.
         let operands = |count: usize| -> Vec<ValueId> { data.operands.iter().take(count).copied().collect() };
         let all = data.operands.len();
         let sum = Some(ReductionKind::Add);
         match &data.kind {
+            // Explicit reshards may change unreduced axes; the pass that lowers them reports invalid changes.
             OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => Ok(()),
             OpKind::Reduce { .. } => {
                 let made = data.regions.first().and_then(|&r| reduction_of(self.module, r, results.len()));
@@ -89,8 +89,8 @@ impl Checker<'_> {
         self.change(operands, results, Some(ReductionKind::Add), None)
     }
 
-    /// Checks an operation that may create unreduced results with the reduction `made`, and reduce operands with the reduction
-    /// `done`.
+    /// Checks an operation that may produce results that are unreduced with the reduction `made`, and may reduce operands that are
+    /// unreduced with the reduction `done`. `None` means that it cannot do so.
     fn change(
         &mut self,
         operands: &[ValueId],
@@ -123,7 +123,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Checks that the returned values have the unreduced axes of the results of the function or computation.
+    /// Checks that the values that `op` returns have the unreduced axes of the results of the enclosing function or computation.
     fn end(&mut self, op: OpId, returned: &[ValueId]) -> Checked {
         let at_end = |region: RegionId| self.module.regions[region].ops.last() == Some(&op);
         let in_func = at_end(self.body);
@@ -198,7 +198,8 @@ impl Checker<'_> {
     }
 }
 
-/// Whether an operation may change the unreduced axes of its operands, `before`, to those of its results, `after`.
+/// Checks whether an operation may change the unreduced axes from those in the operands' shardings (`before`) to those in the results'
+/// shardings (`after`). `made` and `done` are as in [`Checker::change`].
 fn transition(
     module: &Module,
     before: &[ShardingId],

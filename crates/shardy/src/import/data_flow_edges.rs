@@ -30,7 +30,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
     Ok(Vec::new())
 }
 
-/// Adds edges to the values of the operations for which `which` holds.
+/// Adds data-flow edges to the results, and to owning region arguments, of the operations for which `which` returns true.
 pub(super) fn add(module: &mut Module, which: impl Fn(&OpKind) -> bool) {
     let bodies: Vec<_> = module.bodies().collect();
     let mut edges = Edges::default();
@@ -63,7 +63,7 @@ fn add_to(module: &mut Module, op: OpId, edges: &mut Edges) {
 
 type Shardings = Vec<Option<ShardingId>>;
 
-/// The shardings of an operation's region arguments, if these are owners of data flow, and the shardings of its results.
+/// Returns the shardings of an operation's region arguments, or `None` if these do not own data flow, and the shardings of its results.
 fn boundary(module: &mut Module, op: OpId) -> (Option<Shardings>, Shardings) {
     let list = |ids: &[ShardingId]| ids.iter().copied().map(Some).collect();
     match module.ops[op].kind.clone() {

@@ -4,7 +4,7 @@ use shardc_ir::{
     InsertionPoint, Insertions, LocId, Module, OpKind, PackedOption, RegionId, Span, ValueId, ValueMap,
 };
 
-/// Edges that were created but not yet inserted.
+/// Data-flow edge operations that were created but not yet inserted into their regions.
 #[derive(Debug, Default)]
 pub(super) struct Edges {
     insertions: Insertions,
@@ -34,7 +34,7 @@ impl Edges {
         Some(result)
     }
 
-    /// Inserts the edges in these regions; users of the value then read the edge.
+    /// Inserts the created edges in `regions`. The users of a value then read the result of its edge.
     pub(super) fn place(mut self, module: &mut Module, regions: Vec<RegionId>) {
         if !self.insertions.is_empty() {
             self.insertions.apply_to(module, regions, &self.instead, |_| false);

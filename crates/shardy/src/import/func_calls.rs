@@ -91,7 +91,7 @@ impl Importer {
     }
 }
 
-/// Prepares the body of a function as the region of an operation; returns the shardings of the parameters.
+/// Turns the body of a function into the region of a named computation; removes and returns the shardings of the parameters.
 fn take_body(module: &mut Module, func: FuncId, body: RegionId) -> Option<Vec<ShardingId>> {
     module.regions[body].arg_locs.clone_from(&module.funcs[func].arg_locs);
     if let Some(ret) = module.terminator(body) {

@@ -27,7 +27,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
     Ok(Vec::new())
 }
 
-/// The first mesh of these shardings for which `counts` holds.
+/// Returns the first mesh among those of `shardings` for which `counts` returns true.
 pub(super) fn mesh_of(
     module: &Module,
     shardings: &[PackedOption<ShardingId>],

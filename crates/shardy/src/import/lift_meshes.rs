@@ -41,14 +41,14 @@ fn key(mesh: &Mesh) -> Key {
 }
 
 struct Lifter {
-    /// The definition of each mesh.
+    /// The named mesh that defines each mesh, by the mesh's axes and device IDs.
     known: FxHashMap<Key, MeshId>,
-    /// The definition of each mesh in the syntax of StableHLO.
+    /// The named mesh for each inline mesh in StableHLO's syntax, by the text of the inline mesh.
     foreign: FxHashMap<Box<str>, MeshId>,
-    /// The replacements of removed definitions.
+    /// For the name of each removed mesh definition, the equal mesh that replaces it.
     dropped: FxHashMap<Box<str>, MeshId>,
     names: FreshNames,
-    /// The position of new definitions: after the last definition.
+    /// The position in the module at which new mesh definitions are inserted: after the last existing one.
     place: MeshPlace,
 }
 
@@ -76,7 +76,7 @@ impl Lifter {
         lifter
     }
 
-    /// The definition of a mesh, created if necessary.
+    /// Returns the named mesh that is equal to `mesh`. If there is none, names `mesh` itself and returns it.
     fn named(&mut self, module: &mut Module, mesh: MeshId) -> MeshId {
         let key = key(&module.meshes[mesh]);
         if let Some(&known) = self.known.get(&key) {
@@ -150,7 +150,7 @@ impl Lifter {
     /// Lifts meshes in replica groups that are written as axes.
     fn groups(&mut self, module: &mut Module) {
         let ops = walk_all(module);
-        // Kinds are processed one after the other, as in Shardy, which determines the numbers in new names.
+        // As in Shardy, collectives are processed kind by kind. The order determines the numbers in the names of new meshes.
         for kind in 0..5 {
             for &op in &ops {
                 let Some(text) =

@@ -127,7 +127,7 @@ pub(crate) enum BAttr<'b> {
     Nestable {
         /// The text before the body.
         head: &'static str,
-        /// The text between head and tail, which is also written inside another attribute.
+        /// The text between head and tail. Inside another attribute, only this text is written.
         body: Vec<Piece<'b>>,
         /// The text after the body.
         tail: &'static str,
@@ -396,7 +396,7 @@ impl<'b> Store<'b> {
         bytes.chunks_exact(size).map(int).collect()
     }
 
-    /// A splat expanded to a list, unless that is too long for a list of dimensions or devices.
+    /// Returns `count` copies of the splat's `value`; `None` if that is too many for a list of dimensions or devices.
     fn filled(&self, count: usize, value: i64) -> Option<Vec<i64>> {
         (count <= 1 << 24).then(|| vec![value; count])
     }

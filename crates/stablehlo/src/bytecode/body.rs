@@ -36,7 +36,8 @@ mod has {
     pub(super) const PROPERTIES: u8 = 1 << 6;
 }
 
-/// The values of a region. Their indices in the file start at `first`, their indices in the whole program at `base`.
+/// The range of value numbers of a region. In the file, they start at `first` and count from the enclosing isolated region; `base` is the
+/// number of the same first value in the whole program.
 #[derive(Clone, Copy)]
 struct Values {
     first: u32,
@@ -48,7 +49,7 @@ struct Values {
 struct Body<'b> {
     file: File<'b>,
     ir: Ir<'b>,
-    /// The enclosing regions, outermost first.
+    /// The value numbers of each enclosing region, outermost first.
     scopes: Vec<Values>,
     /// The index in `scopes` of the innermost isolated region.
     isolated: usize,
@@ -93,7 +94,7 @@ impl<'b> Body<'b> {
         }
     }
 
-    /// Reads the index of a value, which counts from the enclosing isolated region, and returns the index of the value in the whole module.
+    /// Reads an operand. In the file, its value number counts from the enclosing isolated region; returns its number in the whole module.
     fn operand(&self, c: &mut ByteCursor<'b>) -> Res<u32> {
         let scopes = self.scopes.get(self.isolated..).unwrap_or(&[]);
         let limit = scopes.last().map_or(0, |scope| scope.first + scope.count);

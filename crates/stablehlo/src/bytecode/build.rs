@@ -84,7 +84,7 @@ fn told(failure: Failure, op: &OpRecord<'_>, user_loc: Option<String>) -> Diagno
     diagnostic.note(shardc_ir::Span::NONE, format!("in the {} at byte {}", op.name, op.offset))
 }
 
-/// The ranges of an operation's attributes in the text.
+/// The inherent (`props`) and discardable attributes of an operation, each as a range of the generated text.
 struct OpText<'a> {
     props: Entries<'a>,
     attrs: Entries<'a>,
@@ -95,9 +95,9 @@ struct Texts<'a, 'b> {
     ir: &'a Ir<'b>,
     pool: Pool<'a, 'b>,
     ops: Vec<Option<OpText<'a>>>,
-    /// Constants that are passed as bytes: start of the placeholder, elements, type.
+    /// Constants whose elements are passed as bytes: the offset of the placeholder in the text, the elements, and the type.
     constants: Vec<(usize, Dense, TypeRef)>,
-    /// The text size of all attributes of operations, and of operations kept as text.
+    /// The total size in bytes of the text of all operations' attributes, and of operations kept as text.
     carried: usize,
     limit: usize,
 }
@@ -189,7 +189,7 @@ impl<'a, 'b> Texts<'a, 'b> {
 
 /// Operations that the module keeps as text.
 struct KeptTexts {
-    /// Whether each operation is inside an operation kept as text.
+    /// Whether each operation is inside an operation kept as text, by index of the operation.
     ops: Vec<bool>,
     /// The texts, by index of the operation.
     texts: FxHashMap<u32, String>,
@@ -204,7 +204,7 @@ struct Builder<'a, 'b> {
     ir: &'a Ir<'b>,
     maker: Maker<'a>,
     texts: Vec<Option<OpText<'a>>>,
-    /// The start of the text of each type.
+    /// The offset in the text at which each type starts, by type index; `None` if no text refers to the type.
     type_places: Vec<Option<usize>>,
     types: Vec<Option<TypeId>>,
     locs: Locs,
@@ -273,7 +273,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
     }
 
-    /// Records the error if an operation could not be built.
+    /// If building the operation `op` failed, records the error.
     fn tell<T>(&mut self, done: Res<T>, op: &OpRecord<'_>) {
         let Err(failure) = done else { return };
         if matches!(failure, Failure::Silent) && !self.errors.is_empty() {
@@ -388,7 +388,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             match self.op(at, op) {
                 Ok(op) => ops.push(op),
                 Err(failure) => {
-                    // If errors were recorded inside a region, no further error is needed.
+                    // If the operation failed because of an error inside its region, that error is already recorded.
                     if self.errors.len() == errors {
                         self.tell::<()>(Err(failure), op);
                     }

@@ -26,7 +26,7 @@ struct Writer<'w, 's, 'b> {
     types: &'w [Option<TypeRef>],
     text: String,
     indent: usize,
-    /// The index of the first value, at which value numbers in the text start.
+    /// The index in the program of the value that the text calls `%0`; `None` before the first value.
     first: Option<u32>,
 }
 

@@ -13,14 +13,14 @@ use crate::parser::records::Maker;
 /// The locations converted so far.
 pub(super) struct Locs {
     made: Vec<State>,
-    /// The text of the metadata of fused locations, by index of the location.
+    /// The attribute index of each fused location that has metadata, and the range of the metadata in the text; sorted by index.
     metadata: Vec<(AttrRef, Range<usize>)>,
 }
 
 #[derive(Clone, Copy)]
 enum State {
     New,
-    /// The parts of the location are being converted.
+    /// The locations to which this location refers are being converted.
     Open,
     Made(LocId),
 }
@@ -71,7 +71,7 @@ impl Locs {
                 let loc = self.convert(store, maker, top, loc)?;
                 State::Made(maker.loc(loc)?)
             } else if matches!(state, State::Open) {
-                // The location is open but its parts are not converted, so it is a part of itself.
+                // The location is open, but not all locations to which it refers are converted, so it refers to itself.
                 return Err(malformed("a location contains itself"));
             } else {
                 State::Open
@@ -89,7 +89,7 @@ impl Locs {
         }
     }
 
-    /// Converts a location whose parts are converted.
+    /// Converts a location after the locations to which it refers.
     fn convert(&self, store: &Store<'_>, maker: &mut Maker<'_>, at: AttrRef, loc: &BLoc) -> Res<Loc> {
         let name = |at: AttrRef| match store.string(at) {
             Some(bytes) => Ok(Box::from(String::from_utf8_lossy(bytes))),
@@ -130,7 +130,7 @@ impl Locs {
     }
 }
 
-/// The locations that are parts of a location.
+/// Returns the locations to which a location refers directly: callee and caller, named child, fused locations.
 fn parts(loc: &BLoc) -> impl Iterator<Item = AttrRef> {
     let (first, second, list) = match loc {
         BLoc::Unknown | BLoc::File { .. } => (None, None, &[][..]),

@@ -12,9 +12,9 @@ const MAX_MODULES: usize = 48;
 pub(super) struct Outer {
     /// The operation of the module; `None` for an implicit module.
     pub(super) op: Option<OpRef>,
-    /// The items before the inner module.
+    /// The operations of this module before its nested module, which leads to the program.
     pub(super) above: Vec<OpRef>,
-    /// The items after the inner module.
+    /// The operations of this module after its nested module.
     pub(super) below: Vec<OpRef>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Plan {
     pub(super) outer: Vec<Outer>,
     /// The module; `None` for an implicit module.
     pub(super) module: Option<OpRef>,
-    /// The items of the module. An item that is kept as text has the reason for it.
+    /// The items of the module: each operation, and the reason if it is kept as text.
     pub(super) items: Vec<(OpRef, Option<KeptKind>)>,
 }
 

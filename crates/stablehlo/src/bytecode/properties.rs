@@ -105,7 +105,7 @@ fn known(op: &str) -> Option<Known> {
     }
 }
 
-/// The names of attributes, and whether each may be absent.
+/// The name of each inherent attribute, and whether the attribute may be absent.
 type Names = SmallVec<[(&'static str, bool); 12]>;
 
 impl Known {

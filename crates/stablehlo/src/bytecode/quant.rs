@@ -30,7 +30,7 @@ pub(super) struct Storage {
 }
 
 impl Storage {
-    /// The storage type as text: `i8`, or `u8<0:127>` if the range is not that of the type.
+    /// The storage type as text: `i8`, or with its range, `u8<0:127>`, if the range is not the full range of the type.
     fn text(self) -> String {
         let bits = self.width.min(63);
         let (min, max) = if self.signed {

@@ -46,7 +46,7 @@ pub(crate) mod section {
     }
 }
 
-/// A position in a part of the file.
+/// A cursor: a position in `bytes`, which are a part of the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByteCursor<'b> {
     bytes: &'b [u8],

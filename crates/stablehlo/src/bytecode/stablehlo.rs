@@ -14,7 +14,7 @@ use crate::syntax::values::{ConvNumbers, push_conv, push_members};
 /// The entry of this dialect in the dialect table.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "stablehlo", attr: read_attr, ty: read_type };
 
-/// The directions of a comparison, by code.
+/// The directions of a comparison, indexed by their codes in bytecode.
 pub(super) const COMPARISONS: &[&str] = &["EQ", "NE", "GE", "GT", "LE", "LT"];
 
 /// The types of a comparison, by code.

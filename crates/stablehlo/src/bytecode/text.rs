@@ -17,7 +17,7 @@ use crate::literals::tokens::{is_bare, push_escaped, push_hex};
 /// The maximum nesting of attributes and types. The limit also detects cycles.
 const MAX_DEPTH: u32 = 64;
 
-/// Whether a number is written without its type, which readers infer: `i64` and `f64` in lists.
+/// Whether a number may be written without its type. In lists, `i64` and `f64` are omitted, because readers infer them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Elide {
     Never,
@@ -33,7 +33,7 @@ pub(super) struct Pool<'s, 'b> {
     depth: u32,
     attrs: Vec<Option<Range<usize>>>,
     types: Vec<Option<usize>>,
-    /// The IDs of distinct attributes, in order of first use.
+    /// For each distinct attribute, its ID in `distinct[N]<...>`, which counts in order of first use.
     distinct: FxHashMap<AttrRef, usize>,
 }
 
@@ -379,7 +379,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         }
     }
 
-    /// Appends `<elements>` of a type that tensors of a module cannot have: integers of any width.
+    /// Appends `<elements>` of a constant whose element type tensors of a module cannot have, such as `i27`.
     fn push_odd_elements(&mut self, element: TypeRef, shape: &[i64], bytes: &[u8]) {
         let &BType::Int { width, sign } = self.store.ty(element) else {
             self.push_hex_elements(bytes);

@@ -37,7 +37,7 @@ pub(crate) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> 
         return Some(Dense::Elements(bytes.into()));
     }
     let elements: Vec<u8> = bytes.chunks_exact(stored).flat_map(|chunk| element(dtype, chunk)).collect();
-    // The elements may be equal now, because they differed only in insignificant bits.
+    // Elements that differed only in insignificant bits are equal now, so the constant may have become a splat.
     let first = elements.get(..dtype.bytes())?;
     if elements.chunks_exact(dtype.bytes()).all(|element| element == first) {
         return Some(Dense::splat(first));

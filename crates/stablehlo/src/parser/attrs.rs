@@ -19,7 +19,7 @@ const MAX_EXPANDED: usize = 1 << 26;
 /// The number of entries above which the names of a dictionary are hashed, to detect repeated names.
 const FEW: usize = 24;
 
-/// An entry of a dictionary: its name and the range of its value (`None` for a unit attribute).
+/// An entry of a dictionary: its name, and the start and end offsets of its value in the text (`None` for a unit attribute).
 #[derive(Clone, Debug)]
 pub(super) struct Named<'a> {
     pub(super) name: Cow<'a, str>,

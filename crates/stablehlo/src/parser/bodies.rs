@@ -115,7 +115,7 @@ impl<'a> Parser<'a> {
         Ok(state)
     }
 
-    /// Creates the region of `applies op`.
+    /// Creates the region that the short form `applies op` of a reduction stands for: it applies `op` to its two arguments.
     fn applied_region(&mut self, state: &OpState<'a>, op: BinaryOp, span: Span) -> Res<shardc_ir::RegionId> {
         let dtype =
             state.operands.first().and_then(|o| self.module.tensor(o.value)).map(|tensor| tensor.dtype);

@@ -32,7 +32,7 @@ impl<'a> Parser<'a> {
         Ok((dense, ty))
     }
 
-    /// The constant at the cursor if its elements were decoded from bytecode.
+    /// Returns the constant at the cursor if its elements were decoded from bytecode; the text then has only a placeholder.
     fn decoded_dense(&mut self) -> Res<Option<(Dense, TypeId)>> {
         if self.decoded.is_empty() {
             return Ok(None);

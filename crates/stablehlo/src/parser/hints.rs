@@ -59,7 +59,7 @@ impl<'a> Parser<'a> {
     pub(super) fn unknown_value(&self, name: &str, span: Span) -> Failure {
         let error = Diagnostic::invalid(codes::UNKNOWN_VALUE, format!("`%{name}` is not defined")).at(span);
         let letters = |text: &str| text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        // Names that differ only in their number are not misspellings of each other.
+        // Names that differ only in a number at the end are not suggested: `%5` is no misspelling of `%4`.
         let numbered = |known: &str| name.get(..letters(name)) == known.get(..letters(known));
         let known = self.names.iter().map(|(known, _)| known).filter(|known| !numbered(known));
         match nearest(name, known) {

@@ -53,7 +53,7 @@ pub(super) fn is_upstream(name: &str) -> bool {
     name.split_once('.').is_some_and(|(dialect, _)| UPSTREAM.contains(&dialect))
 }
 
-/// A top-level item that is not a function.
+/// The range in the text of a top-level item that is not a function, and whether the item is a module.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeptPlace {
     pub(super) start: usize,

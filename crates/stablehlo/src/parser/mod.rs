@@ -63,19 +63,19 @@ struct Parser<'a> {
     module: Module,
     types: FxHashMap<&'a str, TypeId>,
     names: Names<'a>,
-    /// The start and end of the value of each `#alias`.
+    /// The start and end offsets in the text of the value of each `#alias`, by the alias's name.
     attr_aliases: FxHashMap<&'a str, (usize, usize)>,
     type_aliases: FxHashMap<&'a str, (usize, usize)>,
     /// Type aliases whose values are being parsed, outermost first.
     open_aliases: Vec<&'a str>,
-    /// The error for an attribute alias that refers to itself; `None` before the search for such an alias.
+    /// The error for an attribute alias that refers to itself; `None` before the search for one, `Some(None)` if the search found none.
     circular_alias: Option<Option<Box<Diagnostic>>>,
     locs: FxHashMap<&'a str, LocId>,
-    /// The nesting depth of each interned location.
+    /// The nesting depth of each interned location, by its ID.
     loc_depths: Vec<u32>,
     /// The type of the last parsed `dense` constant.
     last_dense: Option<TypeId>,
-    /// The definition of each symbol of the module.
+    /// The span of each symbol's definition in the module, by the symbol's name.
     symbols: FxHashMap<Box<str>, Span>,
     /// Names of meshes that were not found in the text after their first use.
     missing_meshes: FxHashSet<Box<str>>,
@@ -92,7 +92,7 @@ struct Parser<'a> {
     decoded: FxHashMap<usize, (Dense, TypeId)>,
     /// The operation whose region is being parsed: `func.func`, `stablehlo.while`, ...
     owner: &'a str,
-    /// The offset of an item that cannot be in a region, for which an unclosed region was reported.
+    /// The offset of a misplaced item, such as a function, at which an unclosed region was reported. Enclosing regions do not report it.
     unclosed_at: Option<u32>,
     errors: Vec<Diagnostic>,
     depth: u32,

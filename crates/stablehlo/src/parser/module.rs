@@ -44,7 +44,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Skips aliases and resources.
+    /// Skips alias definitions and resources, which may be between top-level items.
     fn between_items(&mut self) -> Res<()> {
         loop {
             match self.peek() {

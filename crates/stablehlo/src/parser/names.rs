@@ -5,7 +5,7 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::{PackedOption, Span, ValueId};
 
-/// The definition of a name: `count` values from `first` on, or none after an error.
+/// The definition of a name: `count` consecutive values, the first of which is `first`. There are none if the definition had an error.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Def {
     pub(super) first: PackedOption<ValueId>,

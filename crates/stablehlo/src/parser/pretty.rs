@@ -398,7 +398,7 @@ impl<'a> Parser<'a> {
         self.tail("func.call", span, state)
     }
 
-    /// Parses `{attrs} : (T, U) -> V`.
+    /// Parses `{attrs} : (T, U) -> V`, the end of a pretty form with the types of operands and results.
     pub(super) fn tail(&mut self, name: &str, span: Span, mut state: OpState<'a>) -> Res<OpState<'a>> {
         self.opt_dict(&mut state.attrs)?;
         if !self.eat(":") {

@@ -154,7 +154,8 @@ impl<'a> Maker<'a> {
         self.parser.define_symbol("symbol", name, Span::NONE)
     }
 
-    /// Turns the current module, which is still empty, into an enclosing module of the program.
+    /// Makes the current module, which is still empty, enclose the program's module. `above` and `below` are its
+    /// items before and after the program's module, as text.
     pub(crate) fn enclose(&mut self, above: Vec<Box<str>>, below: Vec<Box<str>>) {
         self.parser.symbols.clear();
         let module = &mut self.parser.module;

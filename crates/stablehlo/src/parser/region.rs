@@ -41,9 +41,9 @@ pub(super) struct OpState<'a> {
     pub(super) regions: SmallVec<[RegionId; 2]>,
     /// Discardable attributes.
     pub(super) attrs: NamedList<'a>,
-    /// The name in the text, if the operation is parsed as a different operation.
+    /// The operation's name in the text, if it is parsed as a different operation, as `stablehlo.dot` is as `stablehlo.dot_general`.
     pub(super) spelling: Option<&'static str>,
-    /// A location that is written before the end of the operation.
+    /// The operation's location, if the text has it before the end of the operation.
     pub(super) loc: PackedOption<LocId>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> OpState<'a> {
     }
 }
 
-/// An attribute with axes, which is parsed once the operation's mesh is known: its name, type and start.
+/// An attribute with axes, which is parsed once the operation's mesh is known: its name, its type, and the offset of the axes.
 pub(super) type Deferred = SmallVec<[(&'static str, AttrType, usize); 1]>;
 
 /// The inherent attributes of a custom call.
@@ -206,7 +206,7 @@ impl<'a> Parser<'a> {
         self.owner = owner;
         let mut state = state?;
         if owner == "func.func" && name != "return" && name != "func.return" && state.kind == OpKind::Return {
-            // A function may end with the terminator of another dialect.
+            // A function may end with the terminator of another dialect, whose name is recorded for printing.
             state.spelling = TERMINATORS.iter().copied().find(|&other| other == name);
         }
         let loc = self.opt_loc()?;

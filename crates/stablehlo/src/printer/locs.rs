@@ -15,7 +15,7 @@ use crate::literals::tokens::push_string;
 #[derive(Debug, Default)]
 pub(super) struct LocAliases {
     numbers: FxHashMap<LocId, u32>,
-    /// For each alias number, the location, and whether it is defined after the module.
+    /// For each alias number, the location; `true` if its alias is defined after the module, `false` if before.
     order: Vec<(LocId, bool)>,
 }
 

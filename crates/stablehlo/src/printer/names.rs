@@ -19,7 +19,7 @@ pub(super) enum Name {
     Unknown,
     /// A number: `3`.
     Number(u32),
-    /// One of several results of an operation: `3#1`.
+    /// One of several results of an operation: the number that names all of them, and the index of the result, as in `3#1`.
     Pack(u32, u32),
     /// An argument: `arg3`.
     Arg(u32),

@@ -199,7 +199,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    /// Appends the attributes that are not in `printed`, a bit set of positions in `attrs`.
+    /// Appends the attributes that the pretty form has not printed. Bit `i` of `printed` means that `attrs[i]` was printed.
     fn rest(&mut self, op: OpId, row: &'static Row, attrs: &Attrs, printed: u64) {
         let module = self.module;
         let mut more = Entries::new();

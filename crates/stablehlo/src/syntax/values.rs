@@ -68,7 +68,7 @@ impl ConvNumbers {
 /// The inherent attributes of one operation.
 pub(crate) type Attrs = SmallVec<[(&'static str, Val); 4]>;
 
-/// Appends groups as a matrix. An empty matrix has `width` columns.
+/// Appends replica groups as a matrix with one row per group. A matrix without rows is written with `width` columns.
 pub(crate) fn push_groups(out: &mut String, groups: &ReplicaGroups, width: usize) {
     if groups.group_size() == Some(0) && groups.len() == 1 {
         // A single empty group is written as an empty list, not as a matrix.

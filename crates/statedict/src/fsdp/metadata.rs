@@ -8,7 +8,7 @@ use shardc_ir::DType;
 pub struct ShardMetadata {
     /// The shards of each FSDP wrapper: by the name of the wrapped module (empty for the root), then by the name of the shard.
     pub shard_info: IndexMap<String, IndexMap<String, ShardedParameter>>,
-    /// The components of each flat parameter, by the full name of the flat parameter.
+    /// The original parameters that are concatenated in each flat parameter, by the full name of the flat parameter.
     pub flatten_info: IndexMap<String, FlatParameter>,
     /// The original element types of buffers that were cast, by full name (`buffer_info`).
     pub buffer_dtypes: IndexMap<String, DType>,
@@ -18,7 +18,7 @@ pub struct ShardMetadata {
     pub rank: usize,
 }
 
-/// The original parameter of a shard.
+/// Describes the original parameter from which a shard was cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardedParameter {
     /// The unsharded shape (`_orig_size`).
@@ -27,7 +27,7 @@ pub struct ShardedParameter {
     pub name: String,
 }
 
-/// The components of a flat parameter, in order.
+/// The components of a flat parameter: the original parameters that are concatenated in it, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlatParameter {
     /// The name of each component within the wrapper.

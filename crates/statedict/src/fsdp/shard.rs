@@ -12,12 +12,12 @@ use crate::tensor::Tensor;
 pub enum Layout {
     /// Each parameter is flattened, and padded to a multiple of the number of ranks times `multiple` elements. PyTorch/XLA uses 128.
     Flat {
-        /// A divisor of the number of elements of each rank.
+        /// The number of elements of each shard is padded to a multiple of this number.
         multiple: usize,
     },
     /// All parameters of one element type are flattened and concatenated, and the result is padded in the same way (`flatten_parameters`).
     Flattened {
-        /// A divisor of the number of elements of each rank.
+        /// The number of elements of each shard is padded to a multiple of this number.
         multiple: usize,
     },
     /// Each parameter is padded along its first dimension to a multiple of the number of ranks (`shard_param_on_dim_0`). Scalars cannot be
@@ -115,7 +115,7 @@ pub fn shard(
     Ok((dict, metadata))
 }
 
-/// The shard of a rank for tensors of one type, flattened and concatenated.
+/// Flattens, concatenates and pads tensors of one element type, and returns the shard of the result for `rank`.
 fn flat_part(tensors: &[&Tensor], world_size: usize, multiple: usize, rank: usize) -> Result<Tensor> {
     let Some(dtype) = tensors.first().map(|tensor| tensor.dtype()) else {
         return Err(StateDictError::new(ErrorKind::Tensor, "there are no elements to shard"));
@@ -134,7 +134,7 @@ fn flat_part(tensors: &[&Tensor], world_size: usize, multiple: usize, rank: usiz
     Tensor::from_bytes(dtype, &[len / size], &all[rank * len..][..len])
 }
 
-/// The shard of a rank along the first dimension.
+/// Pads a tensor along its first dimension, divides that dimension evenly over ranks, and returns the shard for `rank`.
 fn first_part(tensor: &Tensor, world_size: usize, rank: usize) -> Result<Tensor> {
     let [rows, rest @ ..] = tensor.shape() else {
         let text = "a scalar has no first dimension to shard";

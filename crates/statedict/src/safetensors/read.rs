@@ -40,7 +40,7 @@ pub(crate) fn of_file(file: &Arc<DataFile>) -> Result<StateDict> {
     parse(file)
 }
 
-/// The first duplicate name of a header.
+/// Finds the first tensor name that occurs twice in a header.
 struct Names {
     twice: Option<String>,
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::dict::StateDict;
 use crate::error::{ErrorKind, Result, StateDictError};
 
-/// One of the files of a state dict.
+/// One of the files into which a state dict is split.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// The name of the file: `model-00001-of-00003.safetensors`.
@@ -14,12 +14,12 @@ pub struct Part {
     pub tensors: StateDict,
 }
 
-/// The files of a state dict.
+/// The files into which a state dict is split.
 #[derive(Clone, Debug)]
 pub struct Split {
     /// The files in order.
     pub parts: Vec<Part>,
-    /// The name and the text of the index; `None` if there is one file.
+    /// The file name and the text of the index; `None` if the state dict fits in one file.
     pub index: Option<(String, String)>,
 }
 

@@ -379,7 +379,8 @@ impl Tensor {
         Ok(())
     }
 
-    /// Identifies the storage of a row-major tensor in a file. Tensors with equal values share their storage.
+    /// Returns the file and the byte offset of a tensor that is row-major in one file, otherwise `None`. Tensors with an equal file and
+    /// offset share their storage.
     pub(crate) fn place(&self) -> Option<(*const DataFile, u64)> {
         match &self.data {
             Data::Rows { file, offset } => Some((Arc::as_ptr(file), *offset)),

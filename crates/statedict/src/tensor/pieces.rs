@@ -22,7 +22,7 @@ pub(crate) struct Piece {
 pub(crate) struct Pieces(Arc<[Piece]>);
 
 impl Pieces {
-    /// Checks that boxes form a tensor.
+    /// Creates the boxes of a tensor. Returns an error if they overlap or do not cover the tensor.
     pub(crate) fn new(dtype: DType, shape: &[usize], pieces: Vec<Piece>) -> Result<Pieces> {
         let wrong = |text: String| Err(StateDictError::new(ErrorKind::Tensor, text));
         let mut elements = 0u128;

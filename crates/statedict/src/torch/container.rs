@@ -36,7 +36,7 @@ pub fn is_torch(path: &Path) -> Result<bool> {
 pub(crate) struct Container {
     pub(crate) file: Arc<DataFile>,
     pub(crate) pickle: Vec<u8>,
-    /// Start and length in bytes of the storage with each key.
+    /// The byte offset in the file, and the length in bytes, of each storage, by its key.
     pub(crate) storages: HashMap<String, (u64, u64)>,
 }
 
@@ -45,7 +45,7 @@ impl Container {
         Container::of(&DataFile::open(path)?)
     }
 
-    /// A pickle without storages.
+    /// Wraps a pickle that is not in a zip archive and has no storages.
     pub(crate) fn of_pickle(pickle: Vec<u8>) -> Container {
         Container { file: DataFile::held(Vec::new().into()), pickle, storages: HashMap::new() }
     }

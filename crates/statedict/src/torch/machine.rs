@@ -205,7 +205,7 @@ impl Machine<'_> {
         Ok(array)
     }
 
-    /// A line without the line break.
+    /// Reads an argument that is a line of text, and returns it without the line break.
     fn line(&mut self) -> Result<String> {
         let rest = self.container.pickle.get(self.at..).unwrap_or_default();
         let Some(length) = rest.iter().position(|&byte| byte == b'\n') else {

@@ -31,7 +31,7 @@ pub(crate) enum Node {
 /// A storage of the container.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Storage {
-    /// The element type; `None` if the tensor specifies it.
+    /// The element type; `None` for an untyped storage, whose tensor specifies the type.
     pub(crate) dtype: Option<DType>,
     /// The byte offset of the storage in the file; `len` is its length in bytes.
     pub(crate) start: u64,

@@ -134,7 +134,7 @@ impl<'a> Pickle<'a> {
         Ok(())
     }
 
-    /// The key of a tensor's storage.
+    /// Returns the key of a tensor's storage, an index into the storages; adds the storage if it is new.
     fn storage(&mut self, tensor: &'a Tensor) -> usize {
         let next = self.storages.len();
         let key = match tensor.place() {

@@ -137,9 +137,9 @@ fn truncate(axes: &mut Axes, others: &[AxisRef]) -> bool {
 struct Candidate {
     factor: usize,
     axes: Axes,
-    /// The total number of elements of the tensors with this sharding.
+    /// The sum of the numbers of elements of the tensors in which these axes shard the factor.
     elements: i64,
-    /// The number of shards, divided by the total size of the chosen axes.
+    /// The factor by which these axes increase the number of shards, relative to the axes chosen so far for the factor.
     shards: i64,
 }
 
@@ -147,7 +147,7 @@ struct Search<'a> {
     mesh: &'a Mesh,
     rule: &'a ShardingRule,
     candidates: Vec<Candidate>,
-    /// The factors that must be fully sharded before each factor.
+    /// `before[f][g]`: whether factor `g` must be fully sharded before `f`, because it is a more major factor of the same dimension.
     before: Vec<Vec<bool>>,
     chosen: Vec<Axes>,
 }
@@ -235,7 +235,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Moves axes from factors that need replication to factors that all tensors have, if the axes divide these.
+/// Removes the axes of factors that need replication. If such a factor is in every tensor, its axes move to pass-through factors (batch
+/// dimensions) that are also in every tensor, if their sizes divide evenly.
 fn move_to_batch(mesh: &Mesh, rule: &ShardingRule, chosen: &mut [Axes]) {
     let in_all = |f: usize| {
         let tensors = rule.tensors().filter(|m| !m.dims.is_empty());

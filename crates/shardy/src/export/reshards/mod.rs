@@ -51,7 +51,7 @@ pub(super) fn insert(module: &mut Module, full: bool) -> Result<(), Vec<Diagnost
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// An operand of an operation.
+/// One use of a value: an operation, and the index of the operand.
 #[derive(Clone, Copy, Debug)]
 struct Use {
     op: OpId,
@@ -62,9 +62,9 @@ struct Inserter<'m> {
     module: &'m mut Module,
     places: ShardingAccess,
     insertions: Insertions,
-    /// The replacements of values that were resharded or reduced.
+    /// For each value that was resharded or reduced, the new value that its users read.
     forward: ValueMap,
-    /// Reshards that were replaced.
+    /// Reshards that were replaced, and are erased at the end.
     gone: Vec<OpId>,
     errors: Vec<Diagnostic>,
 }
@@ -192,7 +192,7 @@ impl Inserter<'_> {
             let have = self.sharding(value);
             if !equivalent(self.module, have, Some(target)) {
                 let mut at = InsertionPoint::behind(self.module, operands[operand]);
-                // The insertion point is after the operations that `satisfy` inserted.
+                // If `satisfy` inserted an operation after the argument's producer, the reshard is inserted after that operation.
                 if let (InsertionPoint::After(_, i) | InsertionPoint::Start(_, i), true) =
                     (&mut at, value != operands[operand])
                 {
@@ -204,7 +204,7 @@ impl Inserter<'_> {
         }
     }
 
-    /// Converts the returned values of a function to the unreduced axes of the function's results.
+    /// Gives the values that a function returns the unreduced axes of the function's results.
     fn returned(&mut self, func: FuncId, body: RegionId) {
         let Some(end) = self.module.terminator(body) else { return };
         let mut at = InsertionPoint::Before(end);
@@ -214,7 +214,8 @@ impl Inserter<'_> {
         }
     }
 
-    /// Converts a used value to the unreduced axes of `target`. The new operations are inserted at `at`, or directly after the value.
+    /// Gives one use of a value the unreduced axes of `target`, by an all-reduce or by a conversion to an unreduced value. The new
+    /// operations are inserted at `at`, or directly after the value if `at` is `None`.
     fn satisfy(&mut self, used: Use, target: Option<ShardingId>, at: Option<&mut InsertionPoint>) {
         if self.module.ops[used.op].operands.len() <= used.operand {
             return;
@@ -329,8 +330,8 @@ impl Inserter<'_> {
         operands.into_iter().any(|v| self.sharding(v) != of_result)
     }
 
-    /// The mesh of an operation whose values are all on meshes with the same axes. If the meshes differ in device order, returns the mesh
-    /// of most sharded values.
+    /// Returns the mesh for an operation; `None` if the meshes of its values have different axes. If these meshes differ only in device
+    /// order, returns the mesh on which the largest number of values are sharded.
     fn mesh_for(&self, given: &[Option<ShardingId>]) -> Option<MeshId> {
         let meshes = &self.module.meshes;
         let is_empty = |mesh: &Mesh| mesh.axes.is_empty() && mesh.device_ids.is_none();

@@ -105,7 +105,7 @@ impl Inserter<'_> {
         self.reshard(used, self.value(used), on_device.clone(), at);
     }
 
-    /// The first named mesh with axes.
+    /// Returns the first named mesh that has axes, as opposed to the meshes of single devices.
     fn mesh_of_all(&self) -> Option<MeshId> {
         let mut named = self.module.mesh_names.values().copied();
         named.find(|&mesh| !self.module.meshes[mesh].axes.is_empty())

@@ -8,7 +8,7 @@ use shardc_passes::internal::sub_axes::{Prefix, minus, part, pre, prefix_of, pus
 
 use super::{Inserter, Use};
 
-/// The sub-axes of `axes` that overlap none of `others`.
+/// Returns the axes of `axes` without the parts (sub-axes) that overlap an axis of `others`.
 pub(super) fn difference(
     mesh: &Mesh,
     axes: &[shardc_ir::AxisRef],
@@ -50,7 +50,7 @@ impl Inserter<'_> {
         self.collective(used, value, MeshCollectiveKind::AllReduce(axes, kind), out, at);
     }
 
-    /// Converts a value, for one use, to the unreduced axes of `target`; returns whether it did.
+    /// Makes one use of a value unreduced along the unreduced axes of `target`; returns whether anything was inserted.
     pub(super) fn make_pending(
         &mut self,
         used: Use,
@@ -114,7 +114,8 @@ impl Inserter<'_> {
         true
     }
 
-    /// Inserts all-reduces of an operation's results along sharded reduction factors that must not stay unreduced.
+    /// Inserts all-reduces of an operation's results along the axes `reduced`, which shard its reduction factors, except axes along which
+    /// the first result stays unreduced.
     pub(super) fn complete_results(
         &mut self,
         op: OpId,
@@ -170,7 +171,7 @@ impl Inserter<'_> {
     }
 }
 
-/// The axes in `axes` after the prefix `first`.
+/// Returns `axes` without their prefix `first`, whose last axis may be a sub-axis of the corresponding axis of `axes`.
 fn rest_behind(mesh: &Mesh, axes: &[shardc_ir::AxisRef], first: &[shardc_ir::AxisRef]) -> AxisList {
     let mut out = AxisList::new();
     if let Some(&last) = first.last()

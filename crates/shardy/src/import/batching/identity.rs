@@ -33,7 +33,7 @@ pub(super) fn counts(module: &Module, value: ValueId) -> bool {
     }
 }
 
-/// Whether the element type can represent every number below `size`.
+/// Whether the tensor's element type can represent every integer from 0 to `size - 1`.
 fn fits(tensor: &TensorType, size: i64) -> bool {
     let bits = match tensor.dtype.class() {
         DTypeClass::Signed => tensor.dtype.bits() - 1,
@@ -43,7 +43,7 @@ fn fits(tensor: &TensorType, size: i64) -> bool {
     size >= 0 && (bits >= 63 || size <= 1 << bits)
 }
 
-/// Whether a predicate is `i < 0` for an iota.
+/// Whether a predicate is always false, because it compares an iota as `i < c` with a constant `c <= 0`.
 fn is_never(module: &Module, value: ValueId) -> bool {
     let Some(op) = module.def_op(value).map(|op| &module.ops[op]) else { return false };
     match (&op.kind, op.operands.as_slice()) {

@@ -101,7 +101,7 @@ fn indexing<'a>(
     Indexing { map, fixed, batching, vector_dim }
 }
 
-/// The index component that is an iota over the rows of the operand.
+/// Returns the position in the index vector of the component that selects the operand's row and is an iota; `None` if there is none.
 fn implied_batch(
     module: &Module,
     indexing: &Indexing<'_>,
@@ -110,7 +110,7 @@ fn implied_batch(
 ) -> Option<usize> {
     let (rows, shape) = (*module.shape(operand).first()?, module.shape(indices));
     let vector_dim = indexing.vector_dim as usize;
-    // If there were a single component, no indices would remain.
+    // The index vector must have a second component, because the iota component is removed from it.
     let several = vector_dim > 0 && shape.get(vector_dim).is_some_and(|&n| n > 1);
     let component = indexing.map.iter().position(|&dim| dim == 0)?;
     let fits = several

@@ -61,7 +61,7 @@ fn value_types(ir: &Ir<'_>) -> FxHashMap<u32, TypeRef> {
     args.chain(results).collect()
 }
 
-/// Compares types structurally. If no steps remain, types count as different.
+/// Compares types structurally. Each comparison uses up `steps`; when none remain, types count as different.
 struct Compare<'s, 'b> {
     store: &'s Store<'b>,
     steps: usize,

@@ -35,16 +35,16 @@ pub(super) enum Form {
     Symbols,
     /// Replica groups: a tensor, or axes of a mesh.
     Groups,
-    /// A part of a structured attribute, which [`join`](super::join) builds.
+    /// A member of a StableHLO attribute such as dimension numbers; [`join`](super::join) combines the members.
     Part,
     /// An attribute without effect that only older versions of the operation have; it is removed.
     Gone,
 }
 
-/// An attribute of an operation.
+/// An attribute of a VHLO operation: its name, how it is converted, and the VHLO value for which StableHLO omits it.
 pub(super) type Prop = (&'static str, Form, Absent);
 
-/// The conversion of an operation.
+/// How a VHLO operation is converted to a StableHLO operation.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     /// The full name of the StableHLO operation. A `return` in a function becomes `func.return`.

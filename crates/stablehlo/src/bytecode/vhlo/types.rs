@@ -101,7 +101,7 @@ pub(super) fn buffer_head(shape: &[i64]) -> String {
     head
 }
 
-/// The storage of a quantized type, which is encoded first.
+/// The fields of a quantized type that all its encodings begin with.
 struct Quantized {
     signed: bool,
     width: u32,

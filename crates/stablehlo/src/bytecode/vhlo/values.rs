@@ -14,7 +14,7 @@ const MIN_LIMIT: usize = 16 << 20;
 
 /// The memory that new attributes may still take.
 pub(super) struct Budget {
-    /// The bytes that new attributes may still take.
+    /// The number of bytes that new attributes may still take.
     left: usize,
 }
 

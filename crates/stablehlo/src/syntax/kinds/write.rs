@@ -34,7 +34,7 @@ const PAIRS: &str = "source_target_pairs";
 
 fn push_collective(out: &mut Attrs, spec: &CollectiveSpec, groups: &'static str) {
     out.extend(spec.channel.map(|channel| ("channel_handle", Val::Channel(channel))));
-    // An empty list of pairs is written as a matrix with two columns.
+    // An empty list of source-target pairs is written as a matrix of no rows and two columns, `tensor<0x2xi64>`.
     let is_no_pairs = groups == PAIRS && spec.groups.is_empty();
     out.push(match is_no_pairs {
         true => (groups, Val::Pairs(Default::default())),

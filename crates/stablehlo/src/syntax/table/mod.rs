@@ -122,9 +122,9 @@ pub(crate) struct Row {
     pub(crate) attrs: &'static [AttrDef],
     /// The pretty form.
     pub(crate) pretty: Pretty,
-    /// The kind of an elementwise operation.
+    /// The operation kind, if the operation is elementwise.
     pub(crate) elementwise: Option<Elementwise>,
-    /// The names from which MLIR derives value names of the results.
+    /// The words that MLIR uses as value names of the results, such as `values` and `indices`.
     pub(crate) result_names: &'static [&'static str],
 }
 

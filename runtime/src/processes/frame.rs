@@ -113,7 +113,9 @@ mod tests {
         frame.write(&mut bytes).unwrap();
         let back = Frame::read(&mut bytes.as_slice(), 3).unwrap();
         assert_eq!((back.kind, back.key, &**back.payload), (frame.kind, frame.key, &[1u8, 2, 3][..]));
-        assert!(Frame::read(&mut bytes.as_slice(), 2).unwrap_err().to_string().contains("at most 2"));
+        assert!(
+            Frame::read(&mut bytes.as_slice(), 2).unwrap_err().to_string().contains("the limit of 2 bytes")
+        );
         assert!(Frame::read(&mut &bytes[..bytes.len() - 1], 3).is_err());
     }
 

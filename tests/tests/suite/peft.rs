@@ -177,7 +177,12 @@ fn unsupported_settings_are_named() {
     let plain = Lora { dora: false, ..lora.clone() };
     let error =
         read_adapters(Family::Llama, &model(Family::Llama, &plain).variables, &plain, &files).unwrap_err();
-    assert!(error.to_string().contains("q_proj.lora_magnitude_vector\" has no variable"), "{error}");
+    assert!(
+        error.to_string().contains(
+            "the model has no variable for \"model.layers.0.self_attn.q_proj.lora_magnitude_vector\""
+        ),
+        "{error}"
+    );
     // Writes adapters of fewer linear layers.
     let fewer = Lora { targets: "h.attn.query".parse().unwrap(), ..lora.clone() };
     let error =

@@ -81,7 +81,7 @@ pub fn write_bytecode(module: &Module, locations: bool) -> Result<Vec<u8>, Diagn
 /// of [`to_bytecode`].
 ///
 /// # Errors
-/// The same as those of [`to_bytecode`].
+/// Fails in the cases in which [`to_bytecode`] fails.
 pub fn to_generic_text(module: &Module, options: &LowerOptions) -> Result<String, Diagnostic> {
     let session = session::Session::new();
     let module = legalized(module, options)?;

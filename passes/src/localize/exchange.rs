@@ -16,7 +16,7 @@ use crate::windows::{Exchange, PerDevice, Piece, Span, Spread, Thin, Transfer};
 /// An index along a dimension.
 #[derive(Clone, Copy)]
 pub(super) enum At {
-    /// The same index on all devices.
+    /// A constant index, equal on all devices.
     Same(i64),
     /// An index that differs between devices: an `i32` scalar.
     Own(ValueId),

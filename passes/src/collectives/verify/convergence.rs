@@ -500,7 +500,7 @@ impl<'m, R: Relations> Flow<'m, R> {
             let apart = self.relations.apart();
             return self.set_all(&module.ops[op].results, apart);
         };
-        // The same function may have been analyzed for another call. These results do not apply to this call and are removed.
+        // Removes the results of an earlier analysis of this function for another call: they do not apply to this call.
         let (ops, regions) = module.walk_with_regions(body, |_| true);
         let results = ops.iter().flat_map(|&op| &module.ops[op].results);
         let args = regions.iter().flat_map(|&region| &module.regions[region].args);

@@ -108,7 +108,7 @@ impl Text<'_> {
             self.line(&format!("  --> {place}{op}"));
         }
         if value.axes.is_empty() {
-            self.line("  No axis shards it.");
+            self.line("  No axis shards this value.");
         }
         for axis in &value.axes {
             self.axis(axis);

@@ -40,7 +40,7 @@ impl OpPlanner<'_> {
             data.kind.title()
         );
         let mut note = Diagnostic::warning(Class::Unsupported, "SH0316", message).at(data.span).hint(
-            "put it into an sdy.manual_computation (jax.shard_map) to run it on one device, or on the shard of each device",
+            "put the operation into an sdy.manual_computation (jax.shard_map) to run it on one device, or on the shard of each device",
         );
         note.user_loc = self.rw.module.user_loc(op);
         self.notes.push(note);

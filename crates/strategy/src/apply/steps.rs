@@ -87,7 +87,7 @@ const STEPS: &[ApplyStep] = &[
     // Later steps insert casts and barriers, so stacks are determined before them.
     ApplyStep {
         name: "find-stacks",
-        about: "find arguments that are stacks of layers, of which loops read one row at a time",
+        about: "find arguments that stack the parameters of layers, and from which loops read one layer per iteration",
         apply: |module, context| {
             context.stacked(module);
             Ok(())

@@ -532,7 +532,7 @@ impl RuntimeError {
                 )
             }
             RuntimeError::OutOfMemory { .. } => Some(
-                "the program or its arguments do not fit in the device's memory: shard more, use more devices or smaller batches, \
+                "the program with its arguments does not fit in the device's memory: shard more, use more devices or smaller batches, \
                  donate arguments that are not needed any more, or have fewer steps in flight; `Device::memory_stats` reports the memory in use"
                     .to_owned(),
             ),

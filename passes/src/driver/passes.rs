@@ -226,7 +226,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "diagonals",
-        about: "reduce masked diagonals along the dimension that is not sharded",
+        about: "reduce a masked diagonal along its unsharded dimension instead of the sharded one",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, diagonals),

@@ -103,7 +103,7 @@ const STEPS: &[ApplyStep] = &[
     },
     ApplyStep {
         name: "delay-random-bits",
-        about: "tie the keys of random bits to the last matmul before their layer",
+        about: "delay the generation of random bits until their layer: a barrier ties the key to the last matmul before the layer",
         apply: |module, context| {
             random_bits::apply(module, context);
             Ok(())

@@ -57,7 +57,7 @@ impl Kept {
             KeptKind::Module => error.hint("move its contents to the outer module"),
             KeptKind::Branches => error
                 .hint("replace branches between blocks by stablehlo.while, stablehlo.case or stablehlo.if"),
-            KeptKind::Foreign | KeptKind::Other => error.hint("lower it to StableHLO first"),
+            KeptKind::Foreign | KeptKind::Other => error.hint("lower the operation to StableHLO first"),
         }
     }
 }

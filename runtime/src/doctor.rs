@@ -46,10 +46,10 @@ pub fn check(found: FoundPlugin, program: Option<&Path>) -> Check {
         Some(program) => look_in_child(program, found.kind, &found.path).unwrap_or_else(|error| {
             let reason = match error {
                 RuntimeError::ChildDied { how, stderr_tail } if stderr_tail.is_empty() => {
-                    format!("the process that loaded it {how}")
+                    format!("the process that loaded the plugin {how}")
                 }
                 RuntimeError::ChildDied { how, stderr_tail } => {
-                    format!("the process that loaded it {how}; its last output was:\n{stderr_tail}")
+                    format!("the process that loaded the plugin {how}; its last output was:\n{stderr_tail}")
                 }
                 other => other.to_string(),
             };

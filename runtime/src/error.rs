@@ -517,7 +517,7 @@ impl RuntimeError {
             RuntimeError::Digest { .. } => {
                 Some("the download is damaged or was tampered with; nothing was installed".to_owned())
             }
-            RuntimeError::Damaged { .. } => Some("reinstall it with `shardc plugin install`".to_owned()),
+            RuntimeError::Damaged { .. } => Some("reinstall the plugin with `shardc plugin install`".to_owned()),
             RuntimeError::NoGpu { .. } => Some(
                 "`nvidia-smi` must list the GPU: install NVIDIA's driver, which includes libcuda.so.1, give a container its \
                  devices (`--gpus all`), and check CUDA_VISIBLE_DEVICES; see docs/GPU.md"
@@ -532,12 +532,12 @@ impl RuntimeError {
                 )
             }
             RuntimeError::OutOfMemory { .. } => Some(
-                "it does not fit in the device's memory: shard more, use more devices or smaller batches, donate arguments that are not \
-                 needed any more, or have fewer steps in flight; `Device::memory_stats` reports the memory in use"
+                "the program with its arguments does not fit in the device's memory: shard more, use more devices or smaller batches, \
+                 donate arguments that are not needed any more, or have fewer steps in flight; `Device::memory_stats` reports the memory in use"
                     .to_owned(),
             ),
             RuntimeError::Compile { message, .. } if message.contains("libdevice not found") => {
-                Some("install it with `shardc plugin install cuda --compiler-only`".to_owned())
+                Some("install libdevice with `shardc plugin install cuda --compiler-only`".to_owned())
             }
             RuntimeError::DoesNotFit { .. } => Some(
                 "shard more, use more devices or smaller batches, or rematerialize activations (checkpointing)".to_owned(),

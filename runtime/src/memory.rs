@@ -74,7 +74,7 @@ impl fmt::Display for Shortage {
             MemoryLimit::Available | MemoryLimit::Unlimited => "the available memory is",
         };
         let (total, bytes) = (Bytes(self.need.total()), Bytes(self.bytes));
-        write!(f, "{} needs about {total} of this machine's memory, and {has} {bytes}:", self.doing)?;
+        write!(f, "{} needs about {total} of this machine's memory, but {has} {bytes}:", self.doing)?;
         for (what, bytes) in &self.need.parts {
             write!(f, "\n  {} for {what}", Bytes(*bytes))?;
         }
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(error.code(), "RT0304");
         assert_eq!(
             error.to_string(),
-            "the run needs about 3.5 GiB of this machine's memory, and the limit is 1.0 GiB:\n  \
+            "the run needs about 3.5 GiB of this machine's memory, but the limit is 1.0 GiB:\n  \
              3.0 GiB for inputs\n  512.0 MiB for outputs of 8 devices"
         );
         assert!(error.hint().is_some());

@@ -162,7 +162,7 @@ fn plugin_crash_is_reported() {
     let crashes = directory.path().join("crashes");
     std::fs::write(&crashes, "#!/bin/sh\nkill -BUS $$\n").unwrap();
     std::fs::set_permissions(&crashes, std::fs::Permissions::from_mode(0o755)).unwrap();
-    assert_eq!(broken(&crashes), "the process that loaded it was killed by signal 7 (SIGBUS)");
+    assert_eq!(broken(&crashes), "the process that loaded the plugin was killed by signal 7 (SIGBUS)");
     let Some(found) = found(PluginKind::Cpu) else { return };
     let environment = Environment::default().with_plugin(PluginKind::Cpu, &found.path);
     let checks = doctor(&environment, Some(&std::env::current_exe().unwrap()));

@@ -200,7 +200,7 @@ pub(crate) enum Ran {
 pub(crate) fn partition(input: &InputArgs, how: &HowArgs, ui: &Ui) -> Result<Job> {
     match partition_until(input, how, None, ui)? {
         Ran::Whole(job) => Ok(*job),
-        Ran::Stopped(..) => Err(anyhow::anyhow!("the pipeline ended before its last pass")),
+        Ran::Stopped(..) => Err(anyhow::anyhow!("the pass pipeline ended before its last pass")),
     }
 }
 

@@ -563,7 +563,7 @@ fn imported(
 
 /// The error for a compilation that stopped early without an observer, which only a bug can cause.
 fn stopped() -> Diagnostic {
-    Diagnostic::internal("SH0829", "the pass pipeline ended early, without an observer that stops it")
+    Diagnostic::internal("SH0829", "the pass pipeline ended before its last pass")
 }
 
 fn generic_text(module: &Module) -> String {

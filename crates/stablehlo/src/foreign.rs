@@ -18,13 +18,13 @@ const JAX: &str = "in JAX: print(jax.jit(f).lower(*args).as_text())";
 ///
 /// ```
 /// let error = shardc_stablehlo::not_a_program(b"HloModule jit_f, entry_computation_layout={()->f32[]}");
-/// assert_eq!(error.map(|e| e.message), Some("this is HLO text, not StableHLO".to_owned()));
+/// assert_eq!(error.map(|e| e.message), Some("the input is HLO text, not StableHLO".to_owned()));
 /// ```
 #[must_use]
 pub fn not_a_program(bytes: &[u8]) -> Option<Diagnostic> {
     let head = bytes.get(..HEAD).unwrap_or(bytes);
     let (what, hint) = binary(head).or_else(|| text(head))?;
-    Some(Diagnostic::invalid(codes::FOREIGN, format!("this is {what}, not StableHLO")).hint(hint))
+    Some(Diagnostic::invalid(codes::FOREIGN, format!("the input is {what}, not StableHLO")).hint(hint))
 }
 
 /// The error for bytes that are not UTF-8 and not a recognized file.
@@ -32,7 +32,7 @@ pub fn not_a_program(bytes: &[u8]) -> Option<Diagnostic> {
 pub fn not_text(bytes: &[u8], error: std::str::Utf8Error) -> Diagnostic {
     let at = error.valid_up_to();
     let byte = bytes.get(at).copied().unwrap_or(0);
-    let message = "this is neither StableHLO text nor MLIR bytecode";
+    let message = "the input is neither StableHLO text nor MLIR bytecode";
     Diagnostic::invalid(codes::FOREIGN, message)
         .note(shardc_ir::Span::NONE, format!("byte {at} is 0x{byte:02x}, which is not UTF-8"))
         .hint(NO_PROGRAM)
@@ -160,7 +160,7 @@ mod tests {
         ];
         for (bytes, what) in cases {
             let error = not_a_program(bytes).unwrap();
-            assert_eq!(error.message, format!("this is {what}, not StableHLO"));
+            assert_eq!(error.message, format!("the input is {what}, not StableHLO"));
             assert_eq!(error.code, "SH0191");
             assert!(error.hint.is_some());
         }

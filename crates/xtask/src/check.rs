@@ -69,7 +69,7 @@ impl CheckStep {
         match self {
             CheckStep::Fmt => "format",
             CheckStep::Clippy => "lints",
-            CheckStep::Typos => "typing errors",
+            CheckStep::Typos => "spelling mistakes",
             CheckStep::Deny => "dependencies",
             CheckStep::Quick => "unit tests and filetests",
             CheckStep::Test => "tests",

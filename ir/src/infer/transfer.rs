@@ -80,7 +80,7 @@ fn channel(cx: &Ctx<'_>, spec: &TransferSpec, with_host: i64) -> Res<()> {
     let word = |ty: i64| usize::try_from(ty).ok().and_then(|i| CHANNELS.get(i)).copied().unwrap_or("no type");
     ensure!(
         spec.channel.ty == want,
-        "the channel of {} is {}, but {} must be {} (type = {want})",
+        "the channel type of {} is {}, but that of {} must be {} (type = {want})",
         cx.name(),
         word(spec.channel.ty),
         if want == 1 { "a transfer between devices" } else { "a host transfer" },
@@ -185,7 +185,7 @@ pub(crate) fn async_done(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
 pub(crate) fn with_root(cx: &Ctx<'_>, has_root: bool) -> Res<Types> {
     let count = cx.operands.len();
     let data = if has_root {
-        ensure!(count >= 2, "{} with a dynamic root needs data and the root, got {count} operand", cx.name());
+        ensure!(count >= 2, "{} with a dynamic root needs data and a root, got {count} operand", cx.name());
         let root = cx.tensor(count - 1)?;
         ensure!(
             root.dtype == crate::DType::I32 && root.shape.as_slice() == [count as i64 - 1],

@@ -186,12 +186,12 @@ fn parts_fit(module: &Module, id: MeshId, new: &Mesh) -> Vec<Diagnostic> {
             if was != is && !seen.contains(&axis) {
                 seen.push(axis);
                 let message = format!(
-                    "the program shards by {}:({}){}, a sub-axis of an axis of size {was}; the new mesh has size {is}",
+                    "the program shards along {}:({}){}, a sub-axis of an axis of size {was}, but the axis has size {is} in the new mesh",
                     old.axis_name(axis),
                     sub.pre,
                     sub.size
                 );
-                errors.push(Diagnostic::invalid("SH0337", message).hint("keep the size of this axis"));
+                errors.push(Diagnostic::invalid("SH0337", message).hint("keep the size of the axis"));
             }
         }
     }

@@ -100,7 +100,7 @@ pub fn partition_propagated(
     match run.finish(done.done(), module, &mut ())? {
         Outcome::Done(done) => Ok(*done),
         Outcome::Stopped => {
-            Err(vec![Diagnostic::internal("SH0829", "the pipeline ended before the program was partitioned")])
+            Err(vec![Diagnostic::internal("SH0829", "the pass pipeline ended before its last pass")])
         }
     }
 }

@@ -141,14 +141,14 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "fused-parts",
-        about: "replace indexing after a reshape that splits a dimension by slices of that dimension, and stacking before a reshape that merges dimensions by concatenation",
+        about: "split fused dimensions, such as QKV: slice the fused dimension before the reshape that splits it, and concatenate along it instead of stacking before a reshape",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, fused_parts),
     },
     Pass {
         name: "fold-edges",
-        about: "fold slices that cut off what a pad or concatenation added",
+        about: "fold slices into the pads and concatenations whose edges they remove",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, fold_edges),
@@ -226,7 +226,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "diagonals",
-        about: "reduce masked diagonals along the dimension that is not sharded",
+        about: "reduce a masked diagonal along its unsharded dimension instead of the sharded one",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, diagonals),
@@ -367,7 +367,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "trade-sums",
-        about: "replace the all-reduce of a matmul, lookup or scatter by an exchange of its operands where that sends less",
+        about: "replace the all-reduce of a matmul, lookup or scatter by an exchange of its operands where the exchange sends fewer bytes",
         needs: &[NO_CALLS, PLANNED],
         options: &[],
         apply: |module, _| {

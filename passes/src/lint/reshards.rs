@@ -140,7 +140,7 @@ fn constraint(subject: &Subject<'_>, forced: &Forced) -> Option<Diagnostic> {
             warning.note(Span::NONE, format!("the reshard runs {times} times and sends {bytes} in total"));
     }
     warning = warning.hint(format!(
-        "write {} if that is sufficient, or annotate the operands of the value so that it already has this sharding",
+        "write {} if that sharding is sufficient, or annotate the operands so that the value already has the required sharding",
         from.completed().display(mesh)
     ));
     warning.user_loc = module.user_loc(forced.op);

@@ -176,7 +176,7 @@ fn not_planned(errors: &[Diagnostic]) -> String {
     let why = errors.first().map_or_else(String::new, |e| format!(": {} ({})", e.message, e.code));
     let rules: Vec<&str> =
         LINTS.iter().filter(|l| matches!(l.check, Check::Planned(_))).map(|l| l.name).collect();
-    format!("this program cannot be partitioned{why}; not checked: {}", rules.join(", "))
+    format!("the program cannot be partitioned{why}; not checked: {}", rules.join(", "))
 }
 
 /// Adds the findings of a rule to the report, by decreasing bytes, and a note with the number of findings that are left out.

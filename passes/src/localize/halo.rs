@@ -249,10 +249,8 @@ impl Localizer<'_> {
     /// Reports SH0412: windows need the blocks of too many devices.
     pub(super) fn too_far(&mut self) {
         let data = &self.rw.module.ops[self.at];
-        let message = format!(
-            "{} cannot be partitioned because each device would need blocks of too many other devices",
-            data.kind.name()
-        );
+        let message =
+            format!("on each device, {} would need blocks of too many other devices", data.kind.name());
         let error = Diagnostic::unsupported("SH0412", message).at(data.span);
         self.fail(error.hint("constrain the operand to be replicated along the dimension"));
     }

@@ -1,8 +1,8 @@
 // A composite with effects cannot be partitioned separately.
 // RUN: not shardc partition %s --keep-composite my.print -o %t 2>&1 | FileCheck %s
 
-// CHECK: error[SH0360]: stablehlo.composite {{.*}}cannot be partitioned separately: @print has side effects
-// CHECK: remove its rule and the option that keeps it, so that it is inlined
+// CHECK: error[SH0360]: stablehlo.composite {{.*}}must be inlined: @print has side effects
+// CHECK: remove its sharding rule, and the option that keeps it as a call
 sdy.mesh @mesh = <["data"=4]>
 func.func public @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>}) -> tensor<8xf32> {
   %0 = stablehlo.composite "my.print" %x {decomposition = @print} : (tensor<8xf32>) -> tensor<8xf32>

@@ -4,7 +4,7 @@
 // RUN: shardc opt %S/../../programs/small/loop_accumulates.mlir --passes propagate,plan,merge-reductions,defer-sums,verify-collectives | FileCheck %s --check-prefix=PLAN
 
 // CHECK: all_reduce 1 0 1 432 B
-// CHECK: cleaned up: 1 combined into others, 2 deferred past a loop
+// CHECK: collectives cleaned up: 1 combined into others, 2 deferred past a loop
 // OFF: all_reduce 1 1
 
 // PLAN: stablehlo.while

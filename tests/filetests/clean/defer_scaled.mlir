@@ -6,7 +6,7 @@
 // CHECK-NEXT: stablehlo.divide
 // CHECK-NEXT: stablehlo.subtract
 // CHECK: all_reduce 1 0 1 336 B
-// CHECK: cleaned up: 1 deferred past a loop
+// CHECK: collectives cleaned up: 1 deferred past a loop
 sdy.mesh @mesh = <["data"=8]>
 func.func @main(%x: tensor<4x16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"data"}, {}]>}, %first: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>})
     -> (tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {

@@ -9,7 +9,7 @@
 // CHECK-NEXT: stablehlo.transpose
 // CHECK-NEXT: stablehlo.add
 // CHECK: all_reduce 1 0 1 288 B
-// CHECK: cleaned up: 1 deferred past a loop
+// CHECK: collectives cleaned up: 1 deferred past a loop
 // ONCE: all_reduce 1 1 1 144 B
 sdy.mesh @mesh = <["data"=4]>
 func.func @main(%x: tensor<1x16x8xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"data"}, {}]>}, %first: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>})

@@ -5,7 +5,7 @@
 // RUN: shardc partition %S/../../programs/small/loop_gathers_weight.mlir -o %t --summary --keep-bytes 255 2>&1 | FileCheck %s --check-prefix=KEPT --implicit-check-not=cleaned
 
 // SUMMARY: all_gather 1 0 1 192 B
-// SUMMARY: cleaned up: 1 moved out of loops
+// SUMMARY: collectives cleaned up: 1 moved out of loops
 // KEPT: all_gather 1 1 5 960 B
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
   // CHECK: func.func @main

@@ -6,7 +6,7 @@ sdy.mesh @mesh = <["data"=4]>
 
 // CHECK: warning[SH0908]: the constraint [{}, {"data"}] forces a reshard of tensor<32x64xf32> from [{"data"}, {}]: each device sends 1.5 KiB
 // CHECK-NEXT: constraint_reshards.mlir:[[#@LINE+8]]:8
-// CHECK: help: write [{"data"}, {}] if that is sufficient
+// CHECK: help: write [{"data"}, {}] if that sharding is sufficient
 // CHECK-NOT: SH0908
 // SMALL: no warnings
 func.func @main(%x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},

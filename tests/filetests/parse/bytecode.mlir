@@ -14,7 +14,7 @@
 
 // RUN: printf 'ML\357R\017x\000' > %t.newer
 // RUN: not shardc opt %t.newer 2>&1 | FileCheck %s --check-prefix=NEWER
-// NEWER: error[SH0122]: this is MLIR bytecode of version 7; shardc reads versions 0 to 6
+// NEWER: error[SH0122]: the input is MLIR bytecode of version 7; shardc reads versions 0 to 6
 func.func @main(%x: tensor<32x64xf32>, %w: tensor<64x16xf32>) -> tensor<32x16xf32> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<32x64xf32>, tensor<64x16xf32>) -> tensor<32x16xf32>
   return %0 : tensor<32x16xf32>

@@ -8,8 +8,8 @@
 // RUN: printf '' > %t.empty
 // RUN: not shardc partition %t.empty -o %t.out 2>&1 | FileCheck --check-prefix=EMPTY %s
 
-// HLO: error[SH0191]: this is HLO text, not StableHLO
-// GZ: error[SH0191]: this is a gzip archive, not StableHLO
+// HLO: error[SH0191]: the input is HLO text, not StableHLO
+// GZ: error[SH0191]: the input is a gzip archive, not StableHLO
 // GZ: help: unpack it first
-// PY: error[SH0191]: this is a Python or shell script, not StableHLO
+// PY: error[SH0191]: the input is a Python or shell script, not StableHLO
 // EMPTY: error[SH0301]: the program is empty: it has no functions

@@ -2,7 +2,7 @@
 // an error in the input.
 // RUN: not shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 
-// CHECK: error[SH0304]: stablehlo.all_reduce has a channel or use_global_device_ids, but devices are replicas, in @other, which is not partitioned
+// CHECK: error[SH0304]: in @other, which is not partitioned: stablehlo.all_reduce has a channel or use_global_device_ids, but devices are replicas
 // CHECK: help: only @main and its callees are partitioned: call the function, or remove it
 // CHECK-NOT: bug in shardc
 sdy.mesh @mesh = <["x"=2]>

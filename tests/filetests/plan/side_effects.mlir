@@ -23,7 +23,7 @@ func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
 // -----
 
 sdy.mesh @mesh = <["x"=4]>
-// CHECK: error[SH0313]: cannot partition stablehlo.send between devices
+// CHECK: error[SH0313]: stablehlo.send between devices is not supported
 // CHECK: = help: use stablehlo.collective_permute
 func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x6xf32> {
   %t = stablehlo.create_token : !stablehlo.token

@@ -10,7 +10,7 @@
 // CHECK: num_machines: 2
 // CHECK-NEXT: num_processes: 16
 
-// ASKED: How is the model split? (FULL_SHARD, SHARD_GRAD_OP, NO_SHARD, HYBRID_SHARD, HYBRID_SHARD_ZERO2) [FULL_SHARD] this answer is invalid
+// ASKED: How is the model sharded? (FULL_SHARD, SHARD_GRAD_OP, NO_SHARD, HYBRID_SHARD, HYBRID_SHARD_ZERO2) [FULL_SHARD] 'all of it' is not a valid answer
 
 // DEFAULT: fsdp_sharding_strategy: FULL_SHARD
 // DEFAULT: mixed_precision: bf16

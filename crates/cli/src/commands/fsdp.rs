@@ -57,7 +57,9 @@ fn config(args: &FsdpConfigArgs) -> Result<ExitCode> {
         }
         match question.value(answer.as_deref().unwrap_or_default()) {
             Some(value) => answers.push((question.key, value)),
-            None => writeln!(told, "this answer is invalid")?,
+            None => {
+                writeln!(told, "'{}' is not a valid answer", answer.as_deref().unwrap_or_default())?;
+            }
         }
     }
     outputs.put(&args.output, strategy::written(&answers))?;

@@ -96,7 +96,7 @@ fn summary(output: &Output, limit: Option<u64>, ui: &Ui) {
         let table = format!("{}{needs}", ui.summary_table(&table));
         match cleaned.as_str() {
             "" => table,
-            cleaned => format!("{table}cleaned up: {cleaned}\n"),
+            cleaned => format!("{table}collectives cleaned up: {cleaned}\n"),
         }
     };
     ui.summary(text, || {

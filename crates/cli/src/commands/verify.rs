@@ -68,7 +68,7 @@ fn text(checks: &[OutputCheck], devices: usize, ui: &Ui) -> String {
             n => format!("; {n} differ only by rounding, as a run in double precision shows"),
         },
         if finite < 0.5 {
-            format!("; only {:.0}% of some output is finite", finite * 100.0)
+            format!("; only {:.0}% of the elements of an output are finite", finite * 100.0)
         } else {
             String::new()
         },

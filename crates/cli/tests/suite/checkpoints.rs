@@ -67,7 +67,7 @@ fn steps_are_listed_and_shown() {
     assert!(ran.err.contains("SH1305") && ran.err.contains("there are steps 1, 2"), "{}", ran.err);
     let ran = folder.run(&["checkpoint", "ls", "ftp://x/y"]);
     assert_eq!(ran.code, Some(2), "{}", ran.err);
-    assert_eq!(folder.run(&["checkpoint", "ls", "nowhere"]).out, "no steps\n");
+    assert_eq!(folder.run(&["checkpoint", "ls", "nowhere"]).out, "nowhere: no steps\n");
 }
 
 #[test]

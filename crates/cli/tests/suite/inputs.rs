@@ -10,14 +10,14 @@ fn errors_name_files_that_are_not_programs() {
     let utf_16: Vec<u8> =
         "\u{feff}func.func @main() { return }".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let cases: &[(&str, &[u8], &str)] = &[
-        ("image.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "this is a PNG image"),
-        ("a.out", b"\x7fELF\x02\x01\x01\0", "this is an executable"),
-        ("step.mlir.gz", b"\x1f\x8b\x08\0\0\0", "this is a gzip archive"),
-        ("step.hlo", b"HloModule jit_f, entry_computation_layout={()->f32[]}\n", "this is HLO text"),
-        ("step.pb", b"\x0a\x05jit_f\x12\x04main\x1a\x03\xff\xfe\xfd", "this is a serialized HLO module"),
-        ("state.pkl", b"\x80\x04\x95\x1a\0\0\0\0\0\0\0}\x94.", "this is a Python pickle"),
-        ("wide.mlir", &utf_16, "this is UTF-16 text"),
-        ("noise", b"\xff\xff\xf0\x00\x9f\x92", "this is neither StableHLO text nor MLIR bytecode"),
+        ("image.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "the input is a PNG image"),
+        ("a.out", b"\x7fELF\x02\x01\x01\0", "the input is an executable"),
+        ("step.mlir.gz", b"\x1f\x8b\x08\0\0\0", "the input is a gzip archive"),
+        ("step.hlo", b"HloModule jit_f, entry_computation_layout={()->f32[]}\n", "the input is HLO text"),
+        ("step.pb", b"\x0a\x05jit_f\x12\x04main\x1a\x03\xff\xfe\xfd", "the input is a serialized HLO module"),
+        ("state.pkl", b"\x80\x04\x95\x1a\0\0\0\0\0\0\0}\x94.", "the input is a Python pickle"),
+        ("wide.mlir", &utf_16, "the input is UTF-16 text"),
+        ("noise", b"\xff\xff\xf0\x00\x9f\x92", "the input is neither StableHLO text nor MLIR bytecode"),
         ("empty.mlir", b"", "the program is empty"),
     ];
     for (name, bytes, what) in cases {

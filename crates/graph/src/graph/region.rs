@@ -68,7 +68,7 @@ impl Graph {
             others
         });
         if !read.is_empty() {
-            let text = "the closure captures a tensor; it may only use its arguments and constants";
+            let text = "the closure captures a tensor, but may use only its arguments and constants";
             self.report(&[], ErrorKind::Operands(text.to_owned()));
         }
         read.is_empty()

@@ -108,7 +108,7 @@ impl Text<'_> {
             self.line(&format!("  --> {place}{op}"));
         }
         if value.axes.is_empty() {
-            self.line("  No axis shards it.");
+            self.line("  No axis shards this value.");
         }
         for axis in &value.axes {
             self.axis(axis);
@@ -222,7 +222,7 @@ impl Text<'_> {
     fn collectives(&mut self, collectives: &[CollectiveReport]) {
         let total: u64 = collectives.iter().map(|c| c.bytes).sum();
         self.heading(&format!(
-            "{} collectives; each device sends {} if each runs once. The largest first:",
+            "{} collectives; each device sends {} if every collective runs once. The largest first:",
             collectives.len(),
             bytes(total)
         ));

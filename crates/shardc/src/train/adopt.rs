@@ -117,7 +117,7 @@ impl State {
         for name in self.arrays.keys() {
             let to = rename(name);
             if let Some(before) = from.get(&to) {
-                let text = format!("the variables {before:?} and {name:?} would both be {to:?}");
+                let text = format!("the variables {before:?} and {name:?} would both be renamed to {to:?}");
                 return Err(Diagnostic::invalid("SH0720", text).into());
             }
             from.insert(to, name);

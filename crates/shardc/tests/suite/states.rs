@@ -92,7 +92,7 @@ fn states_are_renamed_and_merged() {
     let error = message(one.renamed(|name| name.replace("b.", "a.")));
     assert_eq!(
         error,
-        "error[SH0720]: the variables \"a.kernel\" and \"b.kernel\" would both be \"a.kernel\""
+        "error[SH0720]: the variables \"a.kernel\" and \"b.kernel\" would both be renamed to \"a.kernel\""
     );
     let error = message(one.merged(&other));
     assert!(error.contains("both states have variables named \"a.kernel\", \"a.bias\""), "{error}");

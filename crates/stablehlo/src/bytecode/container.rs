@@ -108,7 +108,7 @@ fn version(c: &mut ByteCursor<'_>) -> Res<u64> {
     let version = c.varint()?;
     if version > NEWEST {
         let message =
-            format!("this is MLIR bytecode of version {version}; shardc reads versions 0 to {NEWEST}");
+            format!("the input is MLIR bytecode of version {version}; shardc reads versions 0 to {NEWEST}");
         return Err(Diagnostic::unsupported(codes::VERSION, message)
             .hint(format!("write the file with version {NEWEST} or older: `desired_version={NEWEST}` in MLIR's Python API"))
             .into());

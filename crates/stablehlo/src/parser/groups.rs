@@ -82,7 +82,7 @@ impl<'a> Parser<'a> {
                         })?;
                         match (name, size) {
                             (Some(name), Some(size @ 1..)) => drop(mesh.axes.insert(name, size)),
-                            _ => return Err(p.expected("a name and a positive size before this")),
+                            _ => return Err(p.expected("`name` and a positive `size` of the mesh axis")),
                         }
                         Ok(())
                     })?;
@@ -143,7 +143,7 @@ impl<'a> Parser<'a> {
             match (name, &mut axes) {
                 (Some(name), Some(axes)) => axes.push((name, part)),
                 (Some(_), None) => {}
-                (None, _) => return Err(p.expected("`name = \"...\"` before this")),
+                (None, _) => return Err(p.expected("`name = \"...\"` of the axis")),
             }
             Ok(())
         })?;

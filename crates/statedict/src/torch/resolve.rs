@@ -22,14 +22,13 @@ pub(super) fn resolve(nodes: &Nodes, root: Id, length: usize) -> Result<Value> {
 }
 
 fn value(nodes: &Nodes, id: Id, depth: usize, left: &mut usize) -> Result<Value> {
-    let wrong =
-        |text: &str| Err(StateDictError::new(ErrorKind::Pickle, format!("objects of the pickle {text}")));
+    let wrong = |text: String| Err(StateDictError::new(ErrorKind::Pickle, text));
     if depth > DEEPEST {
-        return wrong(&format!("are nested more than {DEEPEST} levels deep"));
+        return wrong(format!("objects of the pickle are nested more than {DEEPEST} levels deep"));
     }
     *left = match left.checked_sub(1) {
         Some(left) => left,
-        None => return wrong("are referenced too often"),
+        None => return wrong("objects of the pickle are referenced too often".to_owned()),
     };
     let mut inner = |id: Id| value(nodes, id, depth + 1, left);
     Ok(match nodes.get(id) {
@@ -47,7 +46,7 @@ fn value(nodes: &Nodes, id: Id, depth: usize, left: &mut usize) -> Result<Value>
                 if let Node::Str(text) = nodes.get(key)
                     && !seen.insert(&**text)
                 {
-                    return wrong(&format!("have the key {text:?} twice"));
+                    return wrong(format!("a dict of the pickle has the key {text:?} twice"));
                 }
                 dict.push((inner(key)?, inner(item)?));
             }

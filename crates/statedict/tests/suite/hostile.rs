@@ -210,7 +210,7 @@ fn containers_are_checked() {
     let missing = archive(&[("a/data.pkl", &tensor("FloatStorage", 4, 0, &[4], &[1]), stored())]);
     assert_says(&error_of(&missing), "SH1406", "the storage \"0\" is missing");
     let twice = [b"\x80\x02}(X\x01\0\0\0aNX\x01\0\0\0aNu.".as_slice()].concat();
-    assert_says(&pickled(&twice), "SH1406", "have the key \"a\" twice");
+    assert_says(&pickled(&twice), "SH1406", "has the key \"a\" twice");
     assert_says(&pickled(b"\x80\x02}(X\x01\0\0\0aK\x01u."), "SH1413", "\"a\" is an int, not a tensor");
     assert_says(&error_of(b"PK"), "SH1405", "not a torch.save file");
     assert_says(&error_of(b"PK\x03\x04 and nothing"), "SH1405", "damaged");

@@ -88,7 +88,7 @@ const TOGETHER: Effect = Effect::Nothing("small collectives of one kind are alre
 const CHECKPOINTS: Effect = Effect::Elsewhere;
 const START: Effect = Effect::Elsewhere;
 const WRAPPER: Effect = Effect::Elsewhere;
-const PROGRAM: Effect = Effect::Ignored("the training step itself must implement this");
+const PROGRAM: Effect = Effect::Ignored("the training step itself must implement this setting");
 const HOST: Effect = Effect::Ignored(
     "only offloading to host memory is supported, for parameters and optimizer state together",
 );

@@ -175,13 +175,13 @@ impl Reader<'_> {
         let YamlData::Mapping(pairs) = &node.data else {
             // A key without a value, such as `fsdp_config:`, is allowed.
             if !matches!(node.data, YamlData::Value(Scalar::Null)) {
-                self.wrong(node, "expected keys with values".to_owned());
+                self.wrong(node, "expected a mapping of keys to values".to_owned());
             }
             return;
         };
         for (key, value) in pairs {
             let Some(name) = word(key) else {
-                self.wrong(key, "a key must be a word".to_owned());
+                self.wrong(key, "a key must be a string".to_owned());
                 continue;
             };
             let name = if self.is_trainer && place == Place::Fsdp { trainer::key(&name) } else { name };

@@ -22,7 +22,7 @@ const fn ask(key: &'static str, text: &'static str, default: &'static str) -> Qu
 const QUESTIONS: [Question; 12] = [
     ask("num_machines", "How many machines are there?", "1"),
     ask("num_processes", "How many devices are there on all machines together?", "8"),
-    ask("fsdp_sharding_strategy", "How is the model split?", "FULL_SHARD"),
+    ask("fsdp_sharding_strategy", "How is the model sharded?", "FULL_SHARD"),
     ask("fsdp_offload_params", "Are parameters and optimizer state offloaded to host memory?", "false"),
     ask("fsdp_auto_wrap_policy", "Which parameters are all-gathered together?", "TRANSFORMER_BASED_WRAP"),
     Question {

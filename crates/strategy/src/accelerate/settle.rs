@@ -92,11 +92,11 @@ impl Reader<'_> {
                 let (wanted, hint) = match is_second {
                     true => (
                         "true or false".to_owned(),
-                        "this applies to fsdp_version: 2; set mesh sizes with dp_shard_size and dp_replicate_size",
+                        "with fsdp_version: 2, set mesh sizes with dp_shard_size and dp_replicate_size",
                     ),
                     false => (
                         format!("true, false, or one of {}", STRATEGIES.join(", ")),
-                        "this applies to fsdp_version: 1",
+                        "fsdp_version: 1 allows these values; fsdp_version: 2 allows only true and false",
                     ),
                 };
                 let message = format!("fsdp_reshard_after_forward must be {wanted}, got {word}");

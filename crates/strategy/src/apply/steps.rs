@@ -87,7 +87,7 @@ const STEPS: &[ApplyStep] = &[
     // Later steps insert casts and barriers, so stacks are determined before them.
     ApplyStep {
         name: "find-stacks",
-        about: "find arguments that are stacks of layers, of which loops read one row at a time",
+        about: "find arguments that stack the parameters of layers, and from which loops read one layer per iteration",
         apply: |module, context| {
             context.stacked(module);
             Ok(())
@@ -103,7 +103,7 @@ const STEPS: &[ApplyStep] = &[
     },
     ApplyStep {
         name: "delay-random-bits",
-        about: "tie the keys of random bits to the last matmul before their layer",
+        about: "delay the generation of random bits until their layer: a barrier ties the key to the last matmul before the layer",
         apply: |module, context| {
             random_bits::apply(module, context);
             Ok(())

@@ -98,7 +98,7 @@ fn left_alone(module: &Module, entry: FuncId, mode: SpmdMode) -> Result<(), Vec<
         let mut faults = Vec::new();
         each_collective(module, body, mode, &mut faults);
         errors.extend(faults.into_iter().map(|fault| {
-            let message = format!("{}, in @{}, which is not partitioned", fault.message, func.name);
+            let message = format!("in @{}, which is not partitioned: {}", func.name, fault.message);
             let hint =
                 format!("only @{name} and its callees are partitioned: call the function, or remove it");
             let mut error = Diagnostic::unsupported("SH0304", message).at(fault.span).hint(hint);

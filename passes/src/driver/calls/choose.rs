@@ -76,7 +76,7 @@ pub(in crate::driver) fn requested(
         wanted.iter().filter(|&&(func, _)| facts.as_ref().is_none_or(|facts| !facts.may_stay[func]));
     let error = |&(func, op): &(FuncId, OpId)| {
         let title = module.ops[op].kind.title();
-        let message = format!("{title} cannot be partitioned separately: @{}", module.funcs[func].name);
+        let message = format!("{title} must be inlined: @{}", module.funcs[func].name);
         let why = match facts {
             Some(_) => {
                 "has side effects, manual computations, tensors of unknown sizes or values that are not tensors"
@@ -85,9 +85,7 @@ pub(in crate::driver) fn requested(
         };
         let mut error = Diagnostic::unsupported("SH0360", format!("{message} {why}"));
         error.user_loc = module.user_loc(op);
-        error
-            .at(module.ops[op].span)
-            .hint("remove its rule and the option that keeps it, so that it is inlined")
+        error.at(module.ops[op].span).hint("remove its sharding rule, and the option that keeps it as a call")
     };
     let errors: Vec<Diagnostic> = refused.map(error).collect();
     if errors.is_empty() { Ok(keep) } else { Err(errors) }

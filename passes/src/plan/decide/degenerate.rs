@@ -15,10 +15,8 @@ impl OpPlanner<'_> {
     pub(super) fn degenerate_collective(&mut self, op: OpId, copies: &mut AvailableCopies) {
         if let Some((what, hint)) = further_processes(self.rw.module, op) {
             let data = &self.rw.module.ops[op];
-            let message = format!(
-                "cannot partition {} {what}: the program must be written for one process",
-                data.kind.name()
-            );
+            let message =
+                format!("{} {what} is not supported outside of a manual computation", data.kind.name());
             let mut error = Diagnostic::unsupported("SH0304", message).at(data.span).hint(hint);
             error.user_loc = self.rw.module.user_loc(op);
             self.errors.push(error);
@@ -60,26 +58,26 @@ fn further_processes(module: &Module, op: OpId) -> Option<(String, &'static str)
     if let Some(n) = module.num_replicas().filter(|&n| n > 1) {
         let hint =
             "partition a program for one replica: replace the replicas by a mesh axis that shards the batch";
-        return Some((format!("of {n} replicas"), hint));
+        return Some((format!("in a program for {n} replicas"), hint));
     }
     let data = &module.ops[op];
     let spec = data.kind.collective();
     let asks_for_partitions =
         matches!(data.kind, OpKind::PartitionId) || spec.is_some_and(|spec| spec.crosses_partitions());
     if asks_for_partitions && let Some(n) = module.num_partitions().filter(|&n| n > 1) {
-        return Some((format!("between {n} partitions"), MANUAL));
+        return Some((format!("in a program for {n} partitions"), MANUAL));
     }
     let spec = spec?;
     if spec.has_dynamic_root {
         return Some(("with a dynamic root".to_owned(), MANUAL));
     }
     if spec.mesh_axes.is_some() && spec.groups.is_empty() {
-        return Some(("along axes of a mesh".to_owned(), MANUAL));
+        return Some(("along mesh axes".to_owned(), MANUAL));
     }
     let changes = data.operands.iter().zip(&data.results);
     let changes = changes.filter(|&(&a, &b)| module.values[a].ty != module.values[b].ty).count() > 0;
     if changes || spec.groups.ids().any(|id| id > 0) {
-        return Some(("between several processes".to_owned(), MANUAL));
+        return Some(("between several devices".to_owned(), MANUAL));
     }
     None
 }

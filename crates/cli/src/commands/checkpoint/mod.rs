@@ -64,7 +64,7 @@ fn list(args: &PlaceArgs, ui: &Ui) -> Result<ExitCode> {
             let item = has_items.then(|| item.clone());
             table.row([vec![step.to_string()], item.into_iter().collect(), cells].concat());
         }
-        if all.is_empty() { "no steps\n".to_owned() } else { ui.table(&table) }
+        if all.is_empty() { format!("{}: no steps\n", args.place) } else { ui.table(&table) }
     };
     ui.result(text, || {
         let steps = all.iter().map(|(step, item, checkpoint)| {

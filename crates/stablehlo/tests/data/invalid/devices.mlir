@@ -66,11 +66,11 @@ func.func @roots(%a: tensor<4xf32>, %r: tensor<2xi32>) {
 // -----
 
 func.func @transfers(%a: tensor<4xf32>, %t: !stablehlo.token) {
-  // error: SH0207 the channel of stablehlo.send is device to host, but a transfer between devices must be device to device (type = 1)
+  // error: SH0207 the channel type of stablehlo.send is device to host, but that of a transfer between devices must be device to device (type = 1)
   %0 = "stablehlo.send"(%a, %t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = false}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
   // error: SH0207 operand 1 of stablehlo.send must be a token, got tensor<4xf32>
   %1 = "stablehlo.send"(%t, %a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (!stablehlo.token, tensor<4xf32>) -> !stablehlo.token
-  // error: SH0207 the channel of stablehlo.recv is device to host, but a host transfer must be host to device (type = 3)
+  // error: SH0207 the channel type of stablehlo.recv is device to host, but that of a host transfer must be host to device (type = 3)
   %2:2 = "stablehlo.recv"(%t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true}> : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
   // error: SH0207 the last result of stablehlo.recv must be a token, got tensor<4xf32>
   %3 = "stablehlo.recv"(%t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (!stablehlo.token) -> tensor<4xf32>

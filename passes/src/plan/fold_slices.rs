@@ -5,7 +5,7 @@
 //! elements. The same holds for shifts, wrap-around padding and other concatenations of ranges of a few values.
 //!
 //! * A concatenation of concatenations becomes one. A slice of a concatenation that reads only one operand becomes a slice of that operand.
-//!   Reflect and edge padding consist of such steps. Rows that a broadcast repeats are computed on each device.
+//!   Reflect and edge padding consist of such slices and concatenations. Rows that a broadcast repeats are computed on each device.
 //! * `dynamic_slice` and `gather` at constant indices become slices first ([`known_slices`]).
 //! * A slice is not folded if a separate slice is cheaper, for example if one device holds the few elements that it takes.
 //!
@@ -96,7 +96,7 @@ fn pays_off(
     spliced.is_some_and(|spliced| apart.is_none_or(|apart| spliced <= apart))
 }
 
-/// Replaces a slice of a concatenation by a slice of one operand, if it reads only that operand and this costs no more.
+/// Replaces a slice of a concatenation by a slice of one operand, if it reads only that operand and the new slice costs no more.
 fn past_other_operands(module: &mut Module, op: OpId, local: &FxHashSet<OpId>) -> Option<()> {
     let data = &module.ops[op];
     let (OpKind::Slice(spec), &[joined], &[result]) =
@@ -173,7 +173,7 @@ fn repeated(
         by_way_of.push(at);
         at = *data.operands.first()?;
         if 2 * elements(at)? <= elements(value)? {
-            // A slice with a replicated result is an all-reduce of each device's elements.
+            // A slice that the chain repeats is replicated too: it becomes an all-reduce of a few elements.
             by_way_of.extend(
                 made_here(at).filter(|&op| matches!(module.ops[op].kind, OpKind::Slice(_))).map(|_| at),
             );

@@ -36,7 +36,7 @@ use crate::windows::{is_windowed, takes_whole};
 pub(crate) enum Split {
     /// Each device computes its shard of the result.
     Plain,
-    /// Each device computes its shard of the result from windows of the operands, which a halo exchange with its neighbours completes.
+    /// Each device computes its shard of the result from windows of the operands, which a halo exchange with its neighbors completes.
     Halo,
     /// Each device's result is a partial result: the value is unreduced.
     Unreduced(ReductionKind),
@@ -52,7 +52,7 @@ impl Split {
         matches!(self, Split::Halo | Split::UnreducedHalo(_))
     }
 
-    /// The reduction that combines partial results, if any.
+    /// Returns the reduction that combines partial results, if any.
     pub(crate) fn reduction(self) -> Option<ReductionKind> {
         match self {
             Split::Unreduced(kind) | Split::UnreducedHalo(kind) => Some(kind),
@@ -138,7 +138,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             // The factor within a group is minor to the group in some dimension, so it is only sharded if each device has one group.
             _ => Split::Plain,
         },
-        // The rule does not map an initial value that is not a scalar; it has the shape of the unsharded result.
+        // The rule does not map an initial value that is not a scalar. Such an initial value has the shape of the unsharded result.
         OpKind::Reduce { .. } if data.operands.last().is_some_and(|&init| module.rank(init) > 0) => Split::No,
         OpKind::Reduce { .. } => match factor.kind {
             FactorKind::Reduction => split_reduce(module, op),
@@ -235,8 +235,8 @@ fn reaches_beyond(spec: &WindowSpec, dim: usize) -> bool {
 /// Returns the rule that the planner uses, which allows more than the rule of propagation:
 ///
 /// * A spatial dimension of a convolution's input may be sharded across windows or, as in the gradient of a kernel, within a window. The
-///   propagation rule allows both at once. The planner allows the larger factor. It allows the factor across windows if the program shards
-///   the result along this dimension and the blocks of the kernel would be uneven.
+///   propagation rule allows both factors at once. The planner keeps only one: the factor across windows if the result is sharded along
+///   this dimension and the blocks of the kernel would be uneven, and otherwise the larger factor.
 /// * The source of a `select_and_scatter` is sharded like its operand.
 /// * A `dynamic_slice` of a sharded dimension is a reduction over its blocks; its result is not sharded along the dimension.
 /// * For a `scatter` of single elements, each element is updated on the device that holds it.
@@ -355,7 +355,7 @@ fn pair_single_elements(module: &Module, op: OpId, rule: &mut ShardingRule) {
     }
 }
 
-/// Keeps only one factor of spatial dimension `i` of a convolution's input; returns `None` if there is no choice.
+/// Keeps only one factor of spatial dimension `i` of a convolution's input. Returns `None` if the rule or a shape lacks the dimension.
 fn split_one_way(
     module: &Module,
     op: OpId,

@@ -116,7 +116,7 @@ impl OpPlanner<'_> {
         let module = &*self.rw.module;
         let data = &module.ops[op];
         if carry::takes_part(module, op) {
-            // Whether an operation with unreduced operands has unreduced results also depends on its regions.
+            // A decision with unreduced tensors is not memoized: whether an operation is linear also depends on its regions.
             let (rule, _) = self.rule_and_splits(op)?;
             let decision = self.decide(op, &rule, copies)?;
             self.warnings.extend(decision.warning);

@@ -80,7 +80,7 @@ impl Steps<'_, '_> {
         let (dim, backward) = scanned_dim(spec, &ty.shape)?;
         let [split] = self.split_dims(operand, [dim])?[..] else { return None };
         let kind = reduction_of(self.rw.module, region, 1)?;
-        // Both steps start from the initial value and use it as padding. An initial value that is not the identity, such as 1 in a sum,
+        // Both scans start from the initial value and use it as padding. An initial value that is not the identity, such as 1 in a sum,
         // would be counted several times.
         if !init_counts_for_nothing(self.rw.module, self.at) || ty.shape.contains(&0) {
             return None;

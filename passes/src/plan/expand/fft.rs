@@ -24,7 +24,7 @@ use shardc_ir::{
 
 use super::Steps;
 
-/// The next step.
+/// One step of the expanded transform.
 enum Stage {
     /// A transform along these dimensions, which are unsharded.
     Transform(Vec<usize>),
@@ -246,8 +246,9 @@ impl Steps<'_, '_> {
         self.emit(OpKind::Transpose { permutation: permutation.clone() }, &[value], &shape, dtype, &dims)
     }
 
-    /// Sets the sharding that the steps produce on the result of the transform, and on values computed element-wise from it, if their only
-    /// other users are transforms. Otherwise, the result would be resharded to its old sharding and back.
+    /// Sets the sharding that the steps produce on the result of the transform, and on values computed element-wise from it. Otherwise, the
+    /// result would be resharded to its old sharding and back. Conditions: the only other users of these values are transforms, and other
+    /// operands that must be resharded have fewer bytes than the reshards that are saved.
     fn keep_transformed_sharding(
         &mut self,
         result: ValueId,

@@ -1,8 +1,8 @@
 //! Updates at constant indices: `x.at[1:].set(y)`, `x.at[::2].add(y)`, a `dynamic_update_slice` with constant start indices.
 //!
 //! If the updated dimension is sharded, a device's block of the update does not match its block of the operand. The update is therefore
-//! padded to the operand's size, and a `select` combines the two. This needs a halo exchange. Otherwise the update would be all-gathered,
-//! and for a `scatter` the operand as well.
+//! padded to the operand's size, which takes a halo exchange, and a `select` combines the padded update with the operand. Otherwise the
+//! update would be all-gathered, and for a `scatter` the operand as well.
 //!
 //! Condition: the update is within bounds. Back ends disagree on which elements of a partly out-of-bounds update a `scatter` ignores.
 //!

@@ -1,8 +1,8 @@
 //! Expands reshapes that merge or split a dimension whose size is not divisible by its axes.
 //!
-//! A device's block of rows in the operand then has other elements than its block of the result. The dimension of `n` rows of `m` elements
-//! is padded to `k` equal blocks of complete rows, and reshaped. A second `pad`, whose high padding may be negative, produces the equal
-//! blocks of the result; it moves block boundaries by a halo exchange.
+//! A device's block of rows of the operand then contains other elements than its block of the result. The dimension of `n` rows of `m`
+//! elements is padded to `k` equal blocks of complete rows, and reshaped. A second `pad`, whose high padding may be negative, produces the
+//! equal blocks of the result. The second `pad` moves block boundaries by a halo exchange.
 //!
 //! Condition: the same axes shard operand and result along the major dimension of one group of dimensions, and at least one of the two
 //! unevenly.

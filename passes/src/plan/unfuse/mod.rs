@@ -10,7 +10,7 @@
 //!
 //! Conditions:
 //!
-//! * The sharded dimension is sliced or concatenated in the same region.
+//! * The slice or concatenation is along a sharded dimension, in the same region as the matmul.
 //! * All users of a sliced value are slices.
 //! * The new cost is less than 80 % of the old cost, and the saving is at least the cost of one launch.
 //!

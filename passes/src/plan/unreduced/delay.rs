@@ -100,8 +100,8 @@ fn forms(module: &Module, uses: &Uses, value: ValueId) -> Vec<ValueId> {
     forms
 }
 
-/// Whether all users of a value are a `dot_general` or an additive `reduce` from zero, and their results together have at most half of
-/// its bytes.
+/// Whether each user of a value is a `dot_general` or an additive `reduce` from zero, and all their results together have at most half of
+/// the value's bytes.
 fn is_shrunk_by_users(module: &Module, uses: &Uses, value: ValueId) -> bool {
     let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
     let readers = uses.of(value);

@@ -9,15 +9,15 @@ use super::machine::Machine;
 /// Temporaries at the peak with the same type, kind of producer, and source line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InMemory {
-    /// Their total bytes on a device, padding included.
+    /// The total bytes of the temporaries on a device, padding included.
     pub bytes: u64,
     /// The number of temporaries.
     pub count: usize,
-    /// Their local type, such as `tensor<8x128xf32>`.
+    /// The local type of each temporary, such as `tensor<8x128xf32>`.
     pub ty: String,
-    /// The operation that produces them, such as `stablehlo.dot_general`.
+    /// The kind of operation that produces the temporaries, such as `stablehlo.dot_general`.
     pub made_by: String,
-    /// The location of their producer in the front end's source, if known: `model.py:31:9`.
+    /// The location of the producers in the user's source, if known: `model.py:31:9`.
     pub made_at: Option<String>,
     /// The operation at the end of the live range of the first temporary.
     pub kept_until: String,

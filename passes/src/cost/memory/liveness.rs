@@ -30,7 +30,7 @@ pub(super) struct Alive {
     pub(super) bytes: u64,
     /// The first value in the buffer; `None` for a copy that the compiler inserts, and for the temporaries of a called function.
     pub(super) value: Option<ValueId>,
-    /// The producer of its value, and the operation at the end of its live range.
+    /// The producer of `value` (or else the first operation of the live range), and the operation at the end of the live range.
     pub(super) made_by: OpId,
     pub(super) kept_until: OpId,
 }
@@ -233,14 +233,14 @@ impl<'m> Estimate<'m> {
         if of == region { number } else { 0 }
     }
 
-    /// Returns the indices of the operations that are not fused, in execution order. This is program order, except for operations that
-    /// are scheduled as early as possible:
+    /// Returns the indices of the operations that are not fused, in execution order. Operations run in program order, except those that are
+    /// scheduled as early as possible:
     ///
     /// * those that only produce results of the function, such as a parameter update, which frees its gradient;
     /// * those that free more than they allocate, such as the gradient of a parameter, which JAX emits at the end of the program,
     ///   [far](FAR_BEHIND) after the activations that it reads;
-    /// * reductions of large tensors to tiny results, such as the gradient of a norm's weights; otherwise their operands would stay live
-    ///   until then.
+    /// * reductions of large tensors to tiny results, such as the gradient of a norm's weights; in program order, they would keep their
+    ///   operands live for too long.
     fn order(&mut self, region: RegionId, outside: &FxHashSet<ValueId>) -> Vec<usize> {
         let module = self.module;
         let mut order = Vec::new();

@@ -40,9 +40,9 @@ const FAST_MEMORY: u64 = 64 << 20;
 /// assignments take 0.3 to 8 % more than their live bytes, tuple index tables included, and a few up to 17 %. The rest of the fraction
 /// compensates for values that the estimate fuses but the compiler keeps in memory.
 ///
-/// The compiler places buffers in the order of their definition, each in the smallest gap that holds it. Simulating this with the
-/// compiler's live ranges reproduces its heap sizes within 4 %. With the estimated live ranges, fragmentation is 0 to 31 %, so the
-/// simulation does not predict it.
+/// The compiler places buffers in the order of their definition, each in the smallest gap that holds it. A simulation of this
+/// placement with the compiler's live ranges reproduces its heap sizes within 4 %. With the estimated live ranges, simulated fragmentation
+/// is 0 to 31 %, so the simulation does not predict the compiler's fragmentation.
 const LOST: u64 = 11;
 
 /// Heap fragmentation on GPUs, as a fraction (1/9) of the live bytes. Measured: 1.3 to 10 % for GPT-2 under four strategies, and more for
@@ -99,7 +99,7 @@ impl Machine {
         }
     }
 
-    /// Returns the bytes of an argument.
+    /// Returns the bytes of an argument of type `ty` in device memory, padding included.
     #[must_use]
     pub fn bytes_of_argument(self, ty: &TensorType) -> u64 {
         self.bytes(ty, ty.dtype.bits(), None)
@@ -208,7 +208,7 @@ fn in_one_row(elements: u64) -> u64 {
     if elements < TILE { elements.next_power_of_two() } else { elements.next_multiple_of(TILE) }
 }
 
-/// The bytes of `elements` elements. An `i1` element takes a byte.
+/// Returns the bytes of `elements` elements. An `i1` element takes a byte.
 fn in_bytes(elements: u64, bits: u32) -> u64 {
     if bits == 1 { elements } else { elements.saturating_mul(u64::from(bits)).div_ceil(8) }
 }

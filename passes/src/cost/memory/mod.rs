@@ -22,9 +22,9 @@
 //! * an all-gathered result is copied on a TPU, and so is the argument to which it is aliased (`gathered`);
 //! * if the temporaries fit in the fast memory of a TPU, main memory holds only tuple index tables (`tables`);
 //! * TPU layouts are tiled and padded, and values that only matmuls read are stored with 16 bits (`program`, `machine`);
-//! * a matmul is fused with its element-wise users. In attention, the scores are fused with their exponentials, and everything else is
-//!   recomputed from these (`products`), but for a v5p a quotient that several matmuls read is kept (`fusion`). On a GPU, matmuls are
-//!   separate kernels without fusion.
+//! * a matmul is fused with its element-wise users. In attention, the scores are fused with their exponentials, and all later values
+//!   are recomputed from the exponentials (`products`), but for a v5p a quotient that several matmuls read is kept (`fusion`). On a GPU,
+//!   matmuls are separate kernels without fusion.
 //!
 //! A call of a separately partitioned function also needs the memory of that function's temporaries.
 //!

@@ -199,7 +199,7 @@ impl Program<'_> {
     }
 }
 
-/// Information about the reads of a value.
+/// The number of uses of a value, and how its users read it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Reads {
     /// The number of uses, in all regions.

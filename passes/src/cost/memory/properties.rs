@@ -190,8 +190,8 @@ impl<'m> Program<'m> {
         let of_result = |table: &[bool]| data.results.first().is_some_and(|v| table[v.index()]);
         let multiplies_alone = is_product(&data.kind) && self.machine.multiplies_alone();
         let fuses_nothing = fuses_nothing(&data.kind) || multiplies_alone || self.is_strided(op);
-        // A reshape takes no memory, and neither does a transpose on a GPU, where matmuls read transposed operands in place. If its result
-        // must be in memory, so must its operand.
+        // A reshape takes no memory, and neither does a transpose on a GPU, where matmuls read transposed operands in place. If the result
+        // of such an operation must be in memory, so must the operand.
         let is_reformed = matches!(data.kind, OpKind::Reshape)
             || self.machine.multiplies_alone() && matches!(data.kind, OpKind::Transpose { .. });
         let hands_on = is_reformed && of_result(&self.hard);

@@ -71,7 +71,7 @@ pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usiz
     TABLE / 4 * quarters as u64
 }
 
-/// The number of scalars that a loop carries.
+/// Returns the number of scalars that a loop carries.
 fn carried_numbers(module: &Module, op: OpId) -> usize {
     module.ops[op].operands.iter().filter(|&&value| module.rank(value) == 0).count()
 }
@@ -123,7 +123,7 @@ fn waiting_numbers(module: &Module, all_reduce: OpId) -> usize {
 mod tests {
     use super::*;
 
-    /// The tables of a function with this body, in quarters. `aliased` is the number of results that are aliased to arguments.
+    /// Returns the tables of a function with this body, in quarters. `aliased` is the number of results that are aliased to arguments.
     fn quarters(types: &str, body: &str, aliased: usize) -> u64 {
         let module = shardc_stablehlo::parse(&format!("func.func @main{types} {{ {body} }}")).unwrap();
         let main = module.entry().unwrap();

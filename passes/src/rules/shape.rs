@@ -88,7 +88,7 @@ pub(super) fn dynamic_update_slice(module: &Module, op: OpId) -> Option<Sharding
 }
 
 /// Relates the dimensions of a `concatenate`: the concatenated dimension is one factor. If every operand is a slice, or all operands are
-/// slices of one tensor (as in `jnp.roll`), elements only shift between devices.
+/// one tensor or slices of it (as in `jnp.roll`), elements only shift between devices. Otherwise the dimension needs replication.
 pub(super) fn concatenate(
     module: &Module,
     op: OpId,
@@ -149,8 +149,8 @@ pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
     let mut from = Side::new(&input.shape);
     let mut to = Side::new(&output.shape);
     while !from.done() || !to.done() {
-        // A dimension of size 1 is skipped: in a step of the walk, its common divisor with the other shape's dimension would be 1, and `[1,
-        // 8] -> [8]` would lose the common factor 8.
+        // A dimension of size 1 is skipped: in a step of the walk, its common divisor with the other shape's dimension would be 1, and
+        // `[1, 8] -> [8]` would lose the common factor 8.
         if from.at_one() {
             let factor = rule.factor(1, FactorKind::PassThrough);
             rule.operand(0, from.dim, factor);

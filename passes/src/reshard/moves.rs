@@ -93,8 +93,8 @@ impl PathSearch<'_> {
     pub(super) fn moves(&mut self, state: &State) -> Vec<(Move, State)> {
         let mut out = Vec::new();
         let target = self.target.clone();
-        // The last dimension comes first: among paths of equal cost, those that start with it more often share steps with the paths of
-        // other values.
+        // The last dimension comes first: among paths of equal cost, those that start with the last dimension more often share steps with
+        // the paths of other values.
         for (dim, parts) in state.dims.iter().enumerate().rev() {
             // Only minor sub-axes can be all-gathered or moved: without a major sub-axis, a device's elements would not be a contiguous
             // block.

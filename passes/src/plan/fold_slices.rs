@@ -64,7 +64,7 @@ pub(crate) fn fold_slices(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Replaces the concatenation `op` along `dim` by a splice if that costs no more.
+/// Replaces the concatenation `op` along `dim` by a splice, if the splice costs no more.
 fn join(module: &mut Module, op: OpId, dim: usize, local: &FxHashSet<OpId>, readers: &UseCounts) {
     let Some(line) = Line::of(module, module.ops[op].results[0], dim) else { return };
     repeat_on_each_device(module, op, &line, local, readers);

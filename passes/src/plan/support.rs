@@ -5,8 +5,8 @@
 //! * freely sharded: each device computes its shard of the result (`Split::Plain`);
 //! * sharded with a halo exchange of windows (`Split::Halo`);
 //! * sharded so that results are unreduced, with or without a halo (`Split::Unreduced`, `Split::UnreducedHalo`);
-//! * not shardable (`Split::No`): the dimension is all-gathered before the operation. The result is correct, and the planner warns if
-//!   this costs communication.
+//! * not shardable (`Split::No`): the dimension is all-gathered before the operation. The result is correct, and the planner warns if the
+//!   all-gather costs communication.
 //!
 //! [`localize`](crate::localize) relies on all of these conditions.
 //!
@@ -80,8 +80,8 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     if matches!(factor.kind, FactorKind::NeedReplication | FactorKind::Permutation) {
         return Split::No;
     }
-    // A pass-through factor that only operands have is a dimension of size one: if it is sharded, only one device holds its element, but
-    // all devices need it.
+    // A pass-through factor that only operands have is a dimension of size one. If the dimension is sharded, only one device holds its
+    // element, but all devices need the element.
     let is_in = |mappings: &[TensorMapping]| mappings.iter().any(|m| m.find(index).is_some());
     if factor.kind == FactorKind::PassThrough && is_in(&rule.operands) && !is_in(&rule.results) {
         return Split::No;
@@ -235,8 +235,8 @@ fn reaches_beyond(spec: &WindowSpec, dim: usize) -> bool {
 /// Returns the rule that the planner uses, which allows more than the rule of propagation:
 ///
 /// * A spatial dimension of a convolution's input may be sharded across windows or, as in the gradient of a kernel, within a window. The
-///   propagation rule allows both factors at once. The planner keeps only one: the factor across windows if the result is sharded along
-///   this dimension and the blocks of the kernel would be uneven, and otherwise the larger factor.
+///   propagation rule allows both factors at once. The planner keeps only the larger factor. If the result is sharded along this dimension
+///   and the blocks of the kernel would be uneven, the planner keeps the factor across windows instead.
 /// * The source of a `select_and_scatter` is sharded like its operand.
 /// * A `dynamic_slice` of a sharded dimension is a reduction over its blocks; its result is not sharded along the dimension.
 /// * For a `scatter` of single elements, each element is updated on the device that holds it.
@@ -297,8 +297,8 @@ pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -
     rule
 }
 
-/// Allows operands of a `concatenate` to be replicated along the concatenated dimension even if axes shard the result along it: each device
-/// slices its block locally. Applies to operands that are already replicated along the dimension or [are free](FreeValues::is_free).
+/// Allows operands of a `concatenate` to be replicated along the concatenated dimension even if axes shard the result along it. Each device
+/// then slices its block locally. Applies to operands that are already replicated along the dimension or [are free](FreeValues::is_free).
 pub(super) fn keep_replicated_operands(
     module: &Module,
     op: OpId,

@@ -1,12 +1,13 @@
-//! Replaces the all-reduce of a `dot_general`, `gather` or `scatter` by collectives on its operands if that sends less.
+//! Replaces the all-reduce of a `dot_general`, `gather` or `scatter` by collectives on its operands, if the replacement costs less.
 //!
-//! Planning decides one operation at a time. It leaves sums unreduced, so that later rewrites can all-reduce a sum of several of them once,
-//! or once after a loop. This pass runs after those rewrites, on the sums that still have their own all-reduce. It has two rewrites.
+//! Planning decides one operation at a time. Planning leaves sums unreduced, so that later rewrites can all-reduce a sum of several of them
+//! once, or once after a loop. This pass runs after those rewrites, on the sums that still have their own all-reduce. The pass has two
+//! rewrites.
 //!
 //! *Exchange.* The axes of the sum shard a dimension of the result instead. A matmul then all-gathers one operand, reshards the other by an
-//! all-to-all, and all-gathers the result: for a weight gradient, this sends the bytes of the weight once, while the all-reduce sends them
-//! twice. Each device computes as much as before. A `gather` from a sharded table, or the `scatter` of its gradient, uses one all-to-all
-//! before and another after it.
+//! all-to-all, and all-gathers the result. For a weight gradient, the exchange sends the bytes of the weight once, while the all-reduce
+//! sends them twice. Each device computes as much as before. A `gather` from a sharded table, or the `scatter` of its gradient, uses one
+//! all-to-all before and another after it.
 //!
 //! *Gather.* One operand of a matmul is replicated along the contracting dimension. The other operand is sharded along it, and is
 //! all-gathered. Each device then computes the full matmul.
@@ -59,8 +60,8 @@ const WORTHWHILE: f64 = 0.8;
 /// last layer would be rewritten, the TPU compiler estimates 11 % more cycles, for a saving of 4 % of the bytes.
 const WORTHWHILE_IN_ALL: f64 = 0.06;
 
-/// Rewrites the sums in `body` and its nested regions, after planning, if that costs less. Returns the number of replaced sums; their
-/// producers remain as dead code.
+/// Rewrites the sums in `body` and its nested regions, after planning, if the rewrite costs less. Returns the number of replaced sums;
+/// their producers remain as dead code.
 pub(crate) fn trade_sums(module: &mut Module, body: RegionId) -> usize {
     let is_any =
         |region: &RegionId| module.regions[*region].ops.iter().any(|&op| completed_sum(module, op).is_some());
@@ -68,7 +69,7 @@ pub(crate) fn trade_sums(module: &mut Module, body: RegionId) -> usize {
     let Some(mesh_id) = planned_mesh(module, body).filter(|_| regions.iter().any(is_any)) else { return 0 };
     let mesh = module.meshes[mesh_id].clone();
     let readers = UseCounts::under(module, body);
-    // No value counts as free here: planning has already recomputed free values where this saves a reshard.
+    // No value counts as free here: planning has already recomputed free values where recomputation saves a reshard.
     let free = FreeValues::default();
     let mut planner = Planner::new(&mesh);
     let trades_products = is_worthwhile(module, &regions, (&mesh, mesh_id), (&readers, &free), &mut planner);

@@ -7,7 +7,8 @@
 //! * The cheapest proposal wins. The cost is the bytes that reshards and halo exchanges send, plus the larger of arithmetic and memory
 //!   traffic per device (see [`cost`]).
 //! * A dimension whose halo exchange costs too much is all-gathered.
-//! * An axis may move to another factor by all-to-alls before and after the operation, if that saves enough.
+//! * Axes that are left unused may shard another factor. Other axes may move to another factor by all-to-alls before and after the
+//!   operation, if that saves more than `cost::WORTH_EXCHANGING`.
 //!
 //! ```mlir
 //! %0 = stablehlo.dot_general %a, %b ... // %a: [{"x"}, {}], %b: [{}, {"x"}], result: [{"x"}, {}]
@@ -442,8 +443,8 @@ impl Site<'_> {
         (out, exact)
     }
 
-    /// Returns the assignments that the tensors propose, in the order in which they are added to a candidate: results or operands first, as
-    /// requested, and larger tensors, which cost more to reshard, before smaller ones.
+    /// Returns the assignments that the tensors propose, in the order in which they are added to a candidate. Results or operands come
+    /// first, as requested. Larger tensors, which cost more to reshard, come before smaller ones.
     fn offers<'p>(&self, projected: &'p [FactorParts], results_first: bool) -> Vec<&'p FactorParts> {
         let keyed = self.tensors.iter().zip(projected).filter(|(t, _)| !t.free).map(|(t, parts)| {
             ((t.is_result != results_first, std::cmp::Reverse(t.ty.num_bytes().unwrap_or(0))), parts)
@@ -529,8 +530,8 @@ impl Site<'_> {
         }
     }
 
-    /// Returns the cost of the operation under an assignment, in bytes that a device sends: reshards of operands and results, halo
-    /// exchanges, and the larger of arithmetic and memory traffic.
+    /// Returns the cost of the operation under an assignment, in bytes that a device sends. The cost is the sum of reshards of operands and
+    /// results, halo exchanges, and the larger of arithmetic and memory traffic.
     pub(crate) fn cost(&self, chosen: &FactorParts, planner: &mut Planner<'_>) -> f64 {
         let mut cost = 0.0;
         let mut bytes = 0.0;

@@ -1,8 +1,8 @@
 //! Memoizes planning decisions, so that identical layers of a model are planned once.
 //!
-//! A decision depends on the operation's kind, its sharding rule, the [`Split`](crate::plan::support::Split) of each factor, and for each
-//! tensor its type, its sharding and the shardings in which it is available. If all of these are equal, the earlier decision is reused.
-//! Types and shardings are interned handles, so most operations take one table lookup.
+//! A decision depends on the operation's kind, its sharding rule, and the [`Split`](crate::plan::support::Split) of each factor. For each
+//! tensor, the decision depends on the type, the sharding, and the shardings in which the tensor is available. If all of these properties
+//! are equal, the earlier decision is reused. Types and shardings are interned handles, so most operations take one table lookup.
 
 use std::hash::Hasher;
 

@@ -343,8 +343,8 @@ impl OpPlanner<'_> {
         self.rw.module.ops[op].operands[i] = self.available(value, to, copies);
     }
 
-    /// Returns `value` in the sharding `to`, for the current operation: the value itself, an available copy, a rematerialization without
-    /// communication, or a reshard of the smallest value from which it can be computed.
+    /// Returns `value` in the sharding `to`, for the current operation. The result is the value itself, an available copy, a
+    /// rematerialization without communication, or a reshard of the smallest value from which `value` can be computed.
     fn available(&mut self, value: ValueId, to: ShardingId, copies: &mut AvailableCopies) -> ValueId {
         let Some(has) = self.rw.module.shardings.of(value).filter(|&has| has != to) else { return value };
         let (from, wanted) = (self.rw.module.shardings.get(has), self.rw.module.shardings.get(to));

@@ -1,6 +1,7 @@
 //! Rematerialization instead of resharding, for values computed from constants, iotas and scalars alone.
 //!
-//! Such a value, for example a causal mask, is *free*: each device can recompute its shard in any sharding, and nothing is sent.
+//! A value that is computed from constants, iotas and scalars alone, for example a causal mask, is *free*: each device can recompute its
+//! shard in any sharding, and nothing is sent.
 //!
 //! Conditions:
 //!

@@ -87,8 +87,8 @@ fn local_bytes(
     Some(local.iter().map(|&n| n as f64).product::<f64>() * f64::from(dtype.bits()) / 8.0)
 }
 
-/// Returns the operand of an operation that computes each element from one element, and an operand sharding from which each device can
-/// compute its shard of the result in the sharding `result`.
+/// Returns the operand of an operation that computes each element from one element. Also returns an operand sharding from which each device
+/// can compute its shard of the result in the sharding `result`.
 fn operand_sharding(module: &Module, op: OpId, result: &TensorSharding) -> Option<(ValueId, TensorSharding)> {
     let data = &module.ops[op];
     let (&[operand], &[made]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };

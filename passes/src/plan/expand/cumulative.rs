@@ -1,8 +1,8 @@
 //! Two-stage prefix scan: cumulative sums, products and extremes along a sharded dimension.
 //!
-//! Each device scans its own block. The totals, one row per block, are all-gathered and scanned, and each device combines its block with
-//! the total of the preceding blocks (the following ones, for a reverse scan). A halo exchange would send all elements, since the windows
-//! extend over all blocks.
+//! Each device scans its own block. The totals, one row per block, are all-gathered and scanned. Each device then combines its block with
+//! the total of the preceding blocks (of the following blocks, for a reverse scan). A halo exchange would send all elements, since the
+//! windows extend over all blocks.
 //!
 //! Conditions:
 //!

@@ -247,8 +247,8 @@ impl Steps<'_, '_> {
     }
 
     /// Sets the sharding that the steps produce on the result of the transform, and on values computed element-wise from it. Otherwise, the
-    /// result would be resharded to its old sharding and back. Conditions: the only other users of these values are transforms, and other
-    /// operands that must be resharded have fewer bytes than the reshards that are saved.
+    /// result would be resharded to its old sharding and back. Conditions: the only other users of these values are transforms, and the
+    /// other operands, which must be resharded, have fewer bytes than the values whose reshards are saved.
     fn keep_transformed_sharding(
         &mut self,
         result: ValueId,

@@ -243,8 +243,8 @@ impl Steps<'_, '_> {
         Some(sum)
     }
 
-    /// If the update is a slice, returns its source, provided that one halo exchange to pad the source costs no more than two to slice it
-    /// and to pad the slice. The mask removes the additional elements.
+    /// Returns the source of an update that is a slice, if one halo exchange to pad the source costs no more than two halo exchanges: one
+    /// to slice the source, and one to pad the slice. The mask removes the additional elements.
     fn sliced(
         &self,
         update: &Update,

@@ -204,7 +204,7 @@ pub(crate) fn on_mesh(module: &Module, from: MeshId, axes: &[AxisRef], to: MeshI
 mod tests {
     use crate::plan::testing::{Around, refused, try_around};
 
-    /// A program with two arguments that have these shardings.
+    /// Returns a program with two arguments that have these shardings.
     fn program(meshes: &str, first: &str, second: &str) -> String {
         format!(
             r#"{meshes}

@@ -199,7 +199,8 @@ impl<'a> Search<'a> {
         Search { ranges, module, free, paid: FxHashSet::default() }
     }
 
-    /// Whether the slices of `value` should be computed as separate matmuls. If so, the slices that these need are recorded as existing.
+    /// Whether the slices of `value` should be computed as separate matmuls. If so, the slices that the new matmuls need are recorded as
+    /// existing.
     pub(super) fn pays_off(&mut self, value: ValueId, sliced: &Sliced) -> bool {
         let mut price = Price::default();
         let dim = sliced.line.dim;

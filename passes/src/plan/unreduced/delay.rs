@@ -1,8 +1,8 @@
 //! All-reduce sinking: defers the all-reduce of a `dot_general` past users that shrink it.
 //!
-//! The partial sums of the matmul stay unreduced, and each user's smaller result is all-reduced instead. Two examples: the gradient
-//! `x^T dy` of a low-rank update `W + A B`, which is only multiplied with `A` and `B`; the outputs of a mixture of experts, which are
-//! added up.
+//! The partial sums of the matmul stay unreduced, and each user's smaller result is all-reduced instead. One example is the gradient
+//! `x^T dy` of a low-rank update `W + A B`, which is only multiplied with `A` and `B`. Another example is the outputs of a mixture of
+//! experts, which are added up.
 //!
 //! Conditions:
 //!

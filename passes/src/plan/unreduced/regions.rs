@@ -133,8 +133,8 @@ fn overlaps(a: &Parts, b: &Parts) -> bool {
     a.iter().any(|p| b.iter().any(|q| p.overlaps(*q)))
 }
 
-/// Whether a value is unreduced as `wanted` without a conversion: it is annotated, is produced by a matmul that contracts a sharded
-/// dimension, or is computed from such a value by linear operations.
+/// Whether a value is unreduced as `wanted` without a conversion. This holds if the value is annotated, is produced by a matmul that
+/// contracts a sharded dimension, or is computed from such a value by linear operations.
 pub(crate) fn is_produced_unreduced(module: &Module, value: ValueId, wanted: &Unreduced) -> bool {
     let mut seen = FxHashSet::default();
     let mut rest = vec![value];

@@ -88,8 +88,8 @@ pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
         OpKind::AllGather { .. } => result * share,
         OpKind::ReduceScatter { .. } | OpKind::AllToAll { .. } => operand * share,
         OpKind::AllReduce(_) => 2.0 * operand * share,
-        // For a ragged all-to-all, all rows are counted: an upper bound if no slices overlap, since the number of rows that a device keeps
-        // is known only at run time.
+        // For a ragged all-to-all, all rows are counted, which is an upper bound if no slices overlap. The number of rows that a device
+        // keeps is known only at run time.
         OpKind::CustomCall(_) => {
             data.operands.first().map_or(0.0, |&rows| bytes(&[rows])) * f64::from(k > 1.0)
         }

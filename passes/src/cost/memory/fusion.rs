@@ -133,8 +133,8 @@ impl Estimate<'_> {
         readers.saturating_mul(again.read) <= stored
     }
 
-    /// Whether the result is a quotient that several matmuls read, such as attention probabilities, and that the compiler keeps in memory:
-    /// libtpu does so for a v5p, but recomputes the division in each matmul for a v5e.
+    /// Whether the result is a quotient that several matmuls read, such as attention probabilities, and that the compiler keeps in memory.
+    /// For a v5p, libtpu keeps such a quotient; for a v5e, it recomputes the division in each matmul.
     fn is_quotient_kept(&self, op: OpId, region: RegionId) -> bool {
         if !self.program.machine.keeps_shared_quotients() || !self.program.is_multiplied_often(op) {
             return false;

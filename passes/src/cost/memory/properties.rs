@@ -209,8 +209,8 @@ impl<'m> Program<'m> {
         if let OpKind::Gather(spec) = &data.kind
             && self.machine.is_tpu()
         {
-            // If a gather reads a converted table, only the rows that it reads are converted. This does not apply if it reads elements of
-            // each row, as `take_along_axis` does with logits: both the converted and the original logits are then in memory.
+            // If a gather reads a converted table, only the rows that it reads are converted. If a gather reads elements of each row, as
+            // `take_along_axis` does with logits, both the converted and the original logits are in memory.
             let table = data.operands[0];
             let is_converted = spec.operand_batching_dims.is_empty()
                 && self.is_made_by(table, |kind| matches!(kind, OpKind::Convert));

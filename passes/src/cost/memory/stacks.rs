@@ -1,15 +1,16 @@
 //! Stacked layer weights that the TPU compiler copies to another layout before a loop.
 //!
 //! A TPU tiles the last two dimensions of a tensor. A matmul needs the rows of a matrix in one of these two dimensions and its columns in
-//! the other. If a weight such as `[features, heads, size]` is contracted over its features, both of its last dimensions are column
-//! dimensions, so the TPU compiler copies the weight to another layout. If loops take rows of a stack of such weights, the compiler copies
-//! the whole stack once before the loops.
+//! the other. For example, if a weight `[features, heads, size]` is contracted over its features, both of its last dimensions are column
+//! dimensions. The TPU compiler then copies the weight to another layout. If loops take rows of a stack of such weights, the compiler
+//! copies the whole stack once before the loops.
 //!
-//! Similarly, all-gathers of rows concatenate shards along a tiled dimension only if the shards are whole tiles. `[features / 8, 12, 64]`
-//! has its features along the lanes, since tiles of heads and size would have the most padding, and its 96 features are not a whole tile.
-//! The stack of such rows is copied to a layout with features outermost before the loops, and heads and size are padded in the copy.
+//! Similarly, all-gathers of rows concatenate shards along a tiled dimension only if the shards are whole tiles. For example, a row
+//! `[96, 12, 64]` (features, heads, size) has its features along the lanes, since tiles of heads and size would have the most padding. The
+//! 96 features are not a whole tile. The stack of such rows is copied to a layout with features outermost before the loops, and heads and
+//! size are padded in the copy.
 //!
-//! If gathers in loops read blocks of several dimensions from an argument, such as the frames of a batch, the argument is copied to a
+//! Gathers in loops may read blocks of several dimensions from an argument, such as the frames of a batch. The argument is then copied to a
 //! layout in which the indexed dimension is not tiled.
 //!
 //! If the rows of a stack are [`narrowed`], the copy has the narrower type.

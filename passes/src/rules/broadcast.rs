@@ -35,8 +35,8 @@ pub(super) fn broadcast(module: &Module, op: OpId, new: usize) -> Option<Shardin
     broadcast_in_dim(module, op, &dims)
 }
 
-/// Relates the dimensions of a CHLO broadcasting operation: operands of lower rank are aligned at the last dimension, or by the attribute,
-/// and are expanded where their size is 1.
+/// Relates the dimensions of a CHLO broadcasting operation. Operands of lower rank are aligned at the last dimension, or by the attribute.
+/// Dimensions of size 1 are expanded.
 pub(super) fn broadcasting(module: &Module, op: OpId, spec: &BroadcastingSpec) -> Option<ShardingRule> {
     let output = result_shape(module, op, 0)?;
     let mut rule = RuleBuilder::new(module, op);

@@ -35,7 +35,7 @@ pub(super) fn dot_general(module: &Module, op: OpId, spec: &DotSpec) -> Option<S
 }
 
 /// Relates the dimensions of a `convolution`. Groups and batch are pass-through, input features are contracting. A spatial dimension of the
-/// input may be sharded across windows (with a halo exchange), or within the window if the window is wide; the larger of the two factors is
+/// input may be sharded across windows (with a halo exchange), or within the window if the window is wide. The larger of the two factors is
 /// the major one. A conservative rule does not relate spatial dimensions.
 pub(super) fn convolution(
     module: &Module,

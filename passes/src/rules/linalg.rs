@@ -85,8 +85,8 @@ pub(super) fn cholesky(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `triangular_solve`, `op(a) x = b` or `x op(a) = b`: the dimension of `a` that is contracted with `x`, the
-/// other dimension of `a`, which corresponds to `b`, and the free dimension of `b`.
+/// Relates the dimensions of a `triangular_solve`, `op(a) x = b` or `x op(a) = b`. The factors are the dimension of `a` that is contracted
+/// with `x`, the other dimension of `a`, which corresponds to `b`, and the free dimension of `b`.
 pub(super) fn triangular_solve(module: &Module, op: OpId, spec: &TriangularSpec) -> Option<ShardingRule> {
     let (a, b) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let (row, column) = (a.len().checked_sub(2)?, a.len() - 1);

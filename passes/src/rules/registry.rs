@@ -1,8 +1,8 @@
 //! Sharding rules for the custom calls of a front end.
 //!
-//! Only the front end knows how the dimensions of its own kernels correspond. It registers a function for each target.
-//! [`RuleRegistry::resolve`] calls this function for each custom call in a module and writes the returned rule to the call as
-//! `sdy.sharding_rule`, which propagation and planning read. All rules are therefore visible in the program.
+//! Only the front end knows how the dimensions of its own kernels correspond. The front end registers a function for each target.
+//! [`RuleRegistry::resolve`] calls this function for each custom call in a module, and writes the returned rule to the call as
+//! `sdy.sharding_rule`. Propagation and planning read this attribute. All rules are therefore visible in the program.
 //!
 //! A rule that does not fit its call is an error of the front end. [`CallRule::Unknown`] states that nothing is known about a call.
 

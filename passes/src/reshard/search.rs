@@ -2,8 +2,8 @@
 //!
 //! A state consists of the axes and sub-axes by which each dimension is sharded, and those along which the value is still unreduced. An
 //! edge is a collective; its cost is the bytes that one device sends, plus a constant per launch. No step may need more memory than source
-//! and target together, unless the value is small or there is no other path (for example, if two dimensions are all-gathered one after the
-//! other).
+//! and target together. Exceptions are small values, and reshards that have no other path, for example if two dimensions are all-gathered
+//! one after the other.
 //!
 //! If a dimension does not divide evenly, not every collective is possible: a device's new block must be within the blocks that it holds
 //! after the communication. All-gathering a dimension and slicing it again always works, so every target is reachable.

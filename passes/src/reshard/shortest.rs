@@ -26,8 +26,8 @@ struct Reached {
 #[derive(Clone, Copy)]
 pub(super) struct Memory {
     pub(super) any: f64,
-    /// The limit for all-gathers. In a sequence of all-gathers, the operand of the last one is up to half of its result, so the last
-    /// all-gather may need more memory than source and target together.
+    /// The limit for all-gathers. In a sequence of all-gathers, the operand of the last one is up to half of its result. The last
+    /// all-gather may therefore need more memory than source and target together.
     pub(super) gather: f64,
 }
 
@@ -154,8 +154,8 @@ impl PathSearch<'_> {
         if *state == self.target { 0.0 } else { self.left_between(state, &self.target) }
     }
 
-    /// Returns a lower bound of the cost from one state to another: the bytes of its new block that some device lacks, plus a launch if
-    /// such bytes exist or the unreduced axes differ.
+    /// Returns a lower bound of the cost from one state to another. The bound is the bytes of its new block that some device lacks, plus a
+    /// launch if such bytes exist or the unreduced axes differ.
     fn left_between(&self, from: &State, to: &State) -> f64 {
         let wanted = self.local_bytes(to);
         let (mut kept, mut is_apart) = (self.element_bytes, false);

@@ -127,8 +127,8 @@ impl Exchange {
         element_bytes: f64,
         work: &mut usize,
     ) -> Option<Exchange> {
-        // A device may also send to itself the elements that it keeps. If some device keeps nothing, this does not increase the maximum of
-        // received elements over all devices, and all devices then receive the same amount in the rounds.
+        // A device may also send to itself the elements that it keeps. If some device keeps nothing, this does not increase the maximum
+        // number of received elements over all devices. All devices then receive the same amount in the rounds.
         let close = CLOSE * world.lacking() as f64;
         let ways = [true, false].into_iter().filter_map(|keeps| {
             let edges = edges(world, cuts, keeps)?;

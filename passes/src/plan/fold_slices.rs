@@ -4,8 +4,9 @@
 //! blocks, so most elements would move twice. With a splice of `x`, each device gets its block directly from the devices that hold the
 //! elements. The same holds for shifts, wrap-around padding and other concatenations of ranges of a few values.
 //!
-//! * A concatenation of concatenations becomes one. A slice of a concatenation that reads only one operand becomes a slice of that operand.
-//!   Reflect and edge padding consist of such slices and concatenations. Rows that a broadcast repeats are computed on each device.
+//! * A concatenation of concatenations becomes one concatenation. A slice of a concatenation that reads only one operand becomes a slice of
+//!   that operand. Reflect and edge padding consist of such slices and concatenations. Rows that a broadcast repeats are computed on each
+//!   device.
 //! * `dynamic_slice` and `gather` at constant indices become slices first ([`known_slices`]).
 //! * A slice is not folded if a separate slice is cheaper, for example if one device holds the few elements that it takes.
 //!
@@ -45,7 +46,7 @@ pub(crate) fn fold_slices(module: &mut Module, body: RegionId) {
     known_slices(module, body);
     let mut readers = None;
     for region in program_regions(module, body) {
-        // Only operations of this region are folded: slices of values from outside of a loop are not recomputed inside it.
+        // Only operations of this region are folded: slices of values from outside of a loop are not recomputed inside the loop.
         let mut local = FxHashSet::default();
         for op in module.regions[region].ops.clone() {
             match module.ops[op].kind {

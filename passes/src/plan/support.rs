@@ -127,7 +127,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             FactorKind::Reduction => sum_of_parts(module, op),
             _ => pass_through(factor),
         },
-        // A dimension that the update covers only partly has its own factor.
+        // A dimension that the update covers only partly has a separate factor in the update, which must not be sharded.
         OpKind::DynamicUpdateSlice => plain_if(in_operand(0).is_some()),
         OpKind::DotGeneral(_) | OpKind::RaggedDot(_) => match factor.kind {
             FactorKind::Reduction => sum_unless_bool(module, op),
@@ -159,7 +159,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         },
         OpKind::Scatter(spec) => {
             let one_input = data.operands.len() == 3;
-            // Padding of the updates is ignored by giving it an index out of bounds, so there must be indices.
+            // Padding of the updates is ignored because its index is out of bounds, so there must be indices.
             let has_indices = !spec.scatter_dims_to_operand_dims.is_empty();
             match factor.kind {
                 FactorKind::Reduction if one_input && has_indices => {

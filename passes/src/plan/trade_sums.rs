@@ -127,7 +127,7 @@ fn is_worthwhile(
 struct Sum {
     /// The producer of the partial sums: a `dot_general`, `gather` or `scatter`.
     maker: OpId,
-    /// The transposes of its result, first to last.
+    /// The transposes of the producer's result, first to last.
     transposes: SmallVec<[OpId; 2]>,
 }
 

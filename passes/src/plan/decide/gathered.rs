@@ -99,7 +99,7 @@ impl Requests {
 pub(crate) fn gathered(module: &Module, body: RegionId, requested: &Requests, plan: &Plan) -> Vec<Gather> {
     let is_meant =
         |op: OpId| requested.constraints[op] || requested.reshards[op] || plan.between_steps.contains(&op);
-    // Few programs replicate such values, so the use lists of the module are built only if there is one.
+    // Few programs replicate values without a request, so the use lists of the module are built only if there is such a value.
     let whole: Vec<OpId> = program_ops(module, body)
         .into_iter()
         .filter(|&op| !is_meant(op) && is_replicating(module, op))

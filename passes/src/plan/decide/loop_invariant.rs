@@ -54,12 +54,12 @@ impl LoopInvariance {
         Some(LoopInvariance { trips, kept: keep_bytes / PART, varying, added })
     }
 
-    /// Returns the fraction of a reshard's cost that is charged to each iteration.
+    /// Returns the fraction of the cost of a reshard of `value` that is charged to each iteration.
     pub(super) fn share(&self, module: &Module, value: ValueId) -> f64 {
         self.once(module, value, !self.varying.contains(&value))
     }
 
-    /// Returns the fraction of an all-reduce's cost that is charged to each iteration.
+    /// Returns the fraction of the cost of an all-reduce of `value` that is charged to each iteration.
     pub(super) fn share_of_sum(&self, module: &Module, value: ValueId) -> f64 {
         self.once(module, value, self.added.contains(&value))
     }

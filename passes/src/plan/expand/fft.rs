@@ -76,7 +76,7 @@ impl Transform {
                 stages.push(Stage::Transform(whole));
                 continue;
             }
-            // If other dimensions cannot be sharded by all of these axes, some transforms are delayed until others are done.
+            // If other dimensions cannot be sharded by the axes of all ready dimensions, some transforms are delayed until others are done.
             let mut is_moved = false;
             for &d in &ready {
                 let place = self.place_for(mesh, &dims[d], &dims, to, &ready, &left);

@@ -99,7 +99,8 @@ fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHash
     reshards
 }
 
-/// Emits the steps of an expanded operation before it (and one step after it), with its source location.
+/// Emits the steps of an expanded operation before the operation, and for `top_k` one step after it. Each step has the source location of
+/// the operation.
 pub(super) struct Steps<'a, 'm> {
     pub(super) rw: &'a mut Rewriter<'m>,
     pub(super) mesh: MeshId,

@@ -195,8 +195,8 @@ impl Steps<'_, '_> {
         Some(())
     }
 
-    /// Adds a gather after the operation. In each row of `positions`, it selects the elements at the indices `chosen`. The result of the
-    /// gather replaces `old`.
+    /// Adds a gather after the operation. In each row of `positions`, the gather selects the elements at the indices `chosen`. The result
+    /// of the gather replaces `old`.
     fn look_up(&mut self, positions: ValueId, chosen: ValueId, old: ValueId, last: usize) {
         let batch: DimList = (0..last as u32).collect();
         let spec = GatherSpec {

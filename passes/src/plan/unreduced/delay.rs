@@ -7,10 +7,10 @@
 //! Conditions:
 //!
 //! * The same axes shard the contracting dimensions of both operands.
-//! * Between the matmul and the users below, there are only light operations that are linear in the value, and each is the only user of
-//!   its operand.
-//! * Every user is a `dot_general` that takes the value as one operand, or an additive `reduce` with initial value zero.
-//! * The results of all users together have at most half of the value's bytes.
+//! * Between the matmul and its final users, there are only light operations that are linear in the value, and each is the only user of its
+//!   operand.
+//! * Every final user is a `dot_general` that takes the value as one operand, or an additive `reduce` with initial value zero.
+//! * The results of all final users together have at most half of the value's bytes.
 //! * No value in between is already unreduced.
 //!
 //! ```mlir

@@ -35,7 +35,7 @@ pub fn at_peak(module: &Module, func: FuncId, machine: Machine) -> Vec<InMemory>
     let mut groups: Vec<InMemory> = Vec::new();
     let mut known: FxHashMap<(String, String, Option<String>), usize> = FxHashMap::default();
     for Alive { bytes, value, made_by, kept_until } in peak.alive {
-        // A buffer without a value is a copy that the compiler inserts, or the memory of a called function. It is not listed.
+        // A buffer without a value is a copy that the compiler inserts, or the memory of a called function. Such a buffer is not listed.
         let Some(value) = value else { continue };
         let ty = module.types.display(module.values[value].ty);
         let made_at = module.user_loc(made_by);

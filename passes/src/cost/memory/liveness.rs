@@ -40,7 +40,7 @@ pub(super) struct Alive {
 struct Buffer {
     bytes: u64,
     value: Option<ValueId>,
-    /// The first and the last step of its live range, both counted from one.
+    /// The first and the last step of the buffer's live range, both counted from one.
     first: u32,
     last: u32,
 }

@@ -161,7 +161,7 @@ mod tests {
     const OF_SQUARE: u64 = 4 * 512 * 512;
     const NARROW: &str = "tensor<512x128xf32>";
 
-    /// A chain of decompositions. Two of their results are live at a time.
+    /// A chain of decompositions, of which two results are live at a time.
     const CHAIN: &str = "%c1 = stablehlo.cholesky %x, lower = true : tensor<512x512xf32>
         %c2 = stablehlo.cholesky %c1, lower = true : tensor<512x512xf32>
         %c3 = stablehlo.cholesky %c2, lower = true : tensor<512x512xf32>";

@@ -1,8 +1,8 @@
 //! Tuple index tables. If all temporaries of a program fit in fast memory (VMEM), these tables are all that it keeps in main memory (HBM).
 //!
-//! The TPU compiler's memory space assignment then prefetches arguments to fast memory and evicts results from it, by asynchronous
-//! copies. Such a copy has a tuple type, and so does the result of a multi-output fusion. For each tuple, main memory holds a table of
-//! the addresses of its elements, aligned to 16 KiB. Tables do not share memory. The following counts are from the compiler's buffer
+//! The TPU compiler's memory space assignment then prefetches arguments to fast memory and evicts results from it, by asynchronous copies.
+//! Such a copy has a tuple type, and so does the result of a multi-output fusion. For each tuple, main memory holds a table of the
+//! addresses of its elements, aligned to 16 KiB. Tables do not share memory. The following numbers of tables are from the compiler's buffer
 //! assignments of the training steps of docs/QUALITY.md:
 //!
 //! * 1 for an argument, which is prefetched; 8 for an argument of more than 1 MiB, which is prefetched in four slices;

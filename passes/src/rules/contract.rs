@@ -62,8 +62,8 @@ pub(super) fn convolution(
         let (l, r, o) = (l as usize, r as usize, o as usize);
         let (windows, window) = (size(out, o), size(rhs, r));
         let mut left = size(lhs, l);
-        // The kernel gradient is a convolution with few windows (3), each nearly as large as the image (222 positions). Only sharding
-        // within the window is useful; the results are then partial sums.
+        // For example, the gradient of a kernel is a convolution with 3 windows, each nearly as large as the image (222 positions). Only
+        // sharding within the window is useful; the results are then partial sums.
         let by_window = windows < window;
         for within in [by_window, !by_window] {
             let n = left.min(if within { window } else { windows });

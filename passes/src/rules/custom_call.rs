@@ -2,8 +2,8 @@
 //!
 //! A custom call is partitioned if it has a rule. The rule comes from the table of known targets, from a front end
 //! ([`registry`](super::registry)) or from the program (`sdy.sharding_rule` on the call). Any other call gets replicated operands, with a
-//! warning for sharded ones. Some rules propagate shardings with which the call cannot run on shards, such as shardings of the matrix
-//! dimensions of a decomposition; [`works_on_parts`] returns false for these dimensions.
+//! warning for operands that are sharded. Some rules propagate shardings with which the call cannot run on shards, such as shardings of the
+//! matrix dimensions of a decomposition; [`works_on_parts`] returns false for these dimensions.
 
 use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind, RAGGED_ALL_TO_ALL};
 

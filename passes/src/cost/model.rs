@@ -22,37 +22,37 @@ fn ring(bytes: f64, group: f64) -> f64 {
     bytes * (group - 1.0) / group + START
 }
 
-/// The cost of an all-gather whose result has `bytes` on each device.
+/// Returns the cost of an all-gather whose result has `bytes` on each device.
 pub(crate) fn all_gather(bytes: f64, group: f64) -> f64 {
     ring(bytes, group)
 }
 
-/// The cost of a reduce-scatter of `bytes` on each device.
+/// Returns the cost of a reduce-scatter of `bytes` on each device.
 pub(crate) fn reduce_scatter(bytes: f64, group: f64) -> f64 {
     ring(bytes, group)
 }
 
-/// The cost of an all-reduce of `bytes` on each device.
+/// Returns the cost of an all-reduce of `bytes` on each device.
 pub(crate) fn all_reduce(bytes: f64, group: f64) -> f64 {
     ring(2.0 * bytes, group)
 }
 
-/// The cost of an all-to-all of `bytes` on each device.
+/// Returns the cost of an all-to-all of `bytes` on each device.
 pub(crate) fn all_to_all(bytes: f64, group: f64) -> f64 {
     ring(bytes, group)
 }
 
-/// The cost of a collective-permute of `bytes` on each device.
+/// Returns the cost of a collective-permute of `bytes` on each device.
 pub(crate) fn permute(bytes: f64) -> f64 {
     bytes + START
 }
 
-/// The cost of a copy of `bytes` on the device.
+/// Returns the cost of a copy of `bytes` on the device.
 pub(crate) fn local_copy(bytes: f64) -> f64 {
     bytes * PER_MEMORY_BYTE
 }
 
-/// The cost of a computation with `flops` operations and `bytes` of operands and results.
+/// Returns the cost of a computation with `flops` operations and `bytes` of operands and results.
 pub(crate) fn compute(flops: f64, bytes: f64) -> f64 {
     (flops * PER_FLOP).max(bytes * PER_MEMORY_BYTE)
 }

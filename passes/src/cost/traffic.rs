@@ -25,7 +25,7 @@ pub struct CollectiveSummary {
     pub bytes_in_run: u64,
 }
 
-/// The collectives of a partitioned program, by kind.
+/// Returns the collectives of a partitioned program, by kind.
 #[must_use]
 pub fn summarize(module: &Module) -> Vec<CollectiveSummary> {
     let mut kinds: BTreeMap<&str, CollectiveSummary> = BTreeMap::new();
@@ -38,8 +38,8 @@ pub fn summarize(module: &Module) -> Vec<CollectiveSummary> {
     kinds.into_values().collect()
 }
 
-/// The number of executions of each function in one execution of the program, given the trip counts of loops; 1 for a function without
-/// callers.
+/// Returns the number of executions of each function in one execution of the program, given the trip counts of loops; 1 for a function
+/// without callers.
 #[must_use]
 pub fn runs(module: &Module) -> SecondaryMap<FuncId, u64> {
     let mut out: SecondaryMap<FuncId, u64> = SecondaryMap::new();
@@ -65,7 +65,7 @@ fn add_calls(module: &Module, region: RegionId, runs: u64, out: &mut SecondaryMa
     }
 }
 
-/// The number of executions of the regions of an operation that is executed `runs` times.
+/// Returns the number of executions of the regions of an operation that is executed `runs` times.
 fn runs_inside(module: &Module, op: OpId, runs: u64) -> u64 {
     match module.ops[op].kind {
         OpKind::While => runs.saturating_mul(trips(module, op)),
@@ -73,7 +73,7 @@ fn runs_inside(module: &Module, op: OpId, runs: u64) -> u64 {
     }
 }
 
-/// The bytes that one device sends in a ring algorithm for one execution of a collective; `None` for other operations.
+/// Returns the bytes that one device sends in a ring algorithm for one execution of a collective; `None` for other operations.
 #[must_use]
 pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
     let data = &module.ops[op];
@@ -88,8 +88,8 @@ pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
         OpKind::AllGather { .. } => result * share,
         OpKind::ReduceScatter { .. } | OpKind::AllToAll { .. } => operand * share,
         OpKind::AllReduce(_) => 2.0 * operand * share,
-        // This is an upper bound for a ragged all-to-all if no slices overlap: the number of rows that a device keeps is known only at run
-        // time.
+        // For a ragged all-to-all, all rows are counted, which is an upper bound if no slices overlap. The number of rows that a device
+        // keeps is known only at run time.
         OpKind::CustomCall(_) => {
             data.operands.first().map_or(0.0, |&rows| bytes(&[rows])) * f64::from(k > 1.0)
         }

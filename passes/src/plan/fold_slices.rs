@@ -4,8 +4,9 @@
 //! blocks, so most elements would move twice. With a splice of `x`, each device gets its block directly from the devices that hold the
 //! elements. The same holds for shifts, wrap-around padding and other concatenations of ranges of a few values.
 //!
-//! * A concatenation of concatenations becomes one. A slice of a concatenation that reads only one operand becomes a slice of that operand.
-//!   Reflect and edge padding consist of such steps. Rows that a broadcast repeats are computed on each device.
+//! * A concatenation of concatenations becomes one concatenation. A slice of a concatenation that reads only one operand becomes a slice of
+//!   that operand. Reflect and edge padding consist of such slices and concatenations. Rows that a broadcast repeats are computed on each
+//!   device.
 //! * `dynamic_slice` and `gather` at constant indices become slices first ([`known_slices`]).
 //! * A slice is not folded if a separate slice is cheaper, for example if one device holds the few elements that it takes.
 //!
@@ -45,7 +46,7 @@ pub(crate) fn fold_slices(module: &mut Module, body: RegionId) {
     known_slices(module, body);
     let mut readers = None;
     for region in program_regions(module, body) {
-        // Only operations of this region are folded: slices of values from outside of a loop are not recomputed inside it.
+        // Only operations of this region are folded: slices of values from outside of a loop are not recomputed inside the loop.
         let mut local = FxHashSet::default();
         for op in module.regions[region].ops.clone() {
             match module.ops[op].kind {
@@ -64,7 +65,7 @@ pub(crate) fn fold_slices(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Replaces the concatenation `op` along `dim` by a splice if that costs no more.
+/// Replaces the concatenation `op` along `dim` by a splice, if the splice costs no more.
 fn join(module: &mut Module, op: OpId, dim: usize, local: &FxHashSet<OpId>, readers: &UseCounts) {
     let Some(line) = Line::of(module, module.ops[op].results[0], dim) else { return };
     repeat_on_each_device(module, op, &line, local, readers);
@@ -96,7 +97,7 @@ fn pays_off(
     spliced.is_some_and(|spliced| apart.is_none_or(|apart| spliced <= apart))
 }
 
-/// Replaces a slice of a concatenation by a slice of one operand, if it reads only that operand and this costs no more.
+/// Replaces a slice of a concatenation by a slice of one operand, if it reads only that operand and the new slice costs no more.
 fn past_other_operands(module: &mut Module, op: OpId, local: &FxHashSet<OpId>) -> Option<()> {
     let data = &module.ops[op];
     let (OpKind::Slice(spec), &[joined], &[result]) =
@@ -173,7 +174,7 @@ fn repeated(
         by_way_of.push(at);
         at = *data.operands.first()?;
         if 2 * elements(at)? <= elements(value)? {
-            // A slice with a replicated result is an all-reduce of each device's elements.
+            // A slice that the chain repeats is replicated too: it becomes an all-reduce of a few elements.
             by_way_of.extend(
                 made_here(at).filter(|&op| matches!(module.ops[op].kind, OpKind::Slice(_))).map(|_| at),
             );

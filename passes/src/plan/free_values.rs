@@ -19,8 +19,8 @@ use crate::analysis::regions::program_ops;
 /// The maximum number of operations that are recomputed for one value.
 const MAX_OPS: u8 = 32;
 
-/// The values of a program that are available in any sharding without communication. For each, the number of operations that compute it
-/// from constants, iotas and scalars; zero for all other values.
+/// The values of a program that are available in any sharding without communication. For each free value, the number of operations that
+/// compute it from constants, iotas and scalars; zero for all other values.
 #[derive(Default)]
 pub(crate) struct FreeValues(SecondaryMap<ValueId, u8>);
 

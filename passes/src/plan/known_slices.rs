@@ -1,7 +1,7 @@
 //! Converts `dynamic_slice` and `gather` with constant indices to `slice`.
 //!
 //! A `gather` qualifies if it takes a range, or rows at equal distances (`x[jnp.arange(8, 40)]`). Along a sharded dimension, a `gather`
-//! needs an all-reduce of every row, but a slice needs only a halo exchange at block boundaries.
+//! needs an all-reduce of all rows that it reads, but a slice needs only a halo exchange at block boundaries.
 //!
 //! Conditions:
 //!

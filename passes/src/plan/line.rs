@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::cost;
 use crate::windows::{Along, Exchange, is_windowed, transfers};
 
-/// A sharded dimension of a result.
+/// A sharded dimension of a value.
 pub(super) struct Line {
     pub(super) dim: usize,
     mesh: MeshId,

@@ -29,8 +29,8 @@
 //!   `unreduced` list, and its only users are reshards.
 //! * Any other operation has replicated operands and results. Exceptions are operations that forward values (`while`, `case`, `return`,
 //!   ...): an operand has the sharding of the value to which it is forwarded.
-//! * In a manual computation, no value is sharded along its manual axes. Its operands and results have the listed shardings, in which free
-//!   axes evenly divide the shard of each manual coordinate.
+//! * In a manual computation, no value is sharded along its manual axes. The operands and results of the computation have the listed
+//!   shardings, in which free axes evenly divide the shard of each manual coordinate.
 
 pub(crate) mod decide;
 pub(crate) mod expand;
@@ -86,7 +86,7 @@ impl Planning {
 /// Returns the body of a function.
 ///
 /// # Errors
-/// Returns SH0301 if it has none.
+/// Returns SH0301 if the function has no body.
 fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
     let missing = || vec![Diagnostic::invalid("SH0301", "the entry function has no body")];
     module.funcs[func].body.ok_or_else(missing)

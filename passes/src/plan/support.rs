@@ -5,8 +5,8 @@
 //! * freely sharded: each device computes its shard of the result (`Split::Plain`);
 //! * sharded with a halo exchange of windows (`Split::Halo`);
 //! * sharded so that results are unreduced, with or without a halo (`Split::Unreduced`, `Split::UnreducedHalo`);
-//! * not shardable (`Split::No`): the dimension is all-gathered before the operation. The result is correct, and the planner warns if
-//!   this costs communication.
+//! * not shardable (`Split::No`): the dimension is all-gathered before the operation. The result is correct, and the planner warns if the
+//!   all-gather costs communication.
 //!
 //! [`localize`](crate::localize) relies on all of these conditions.
 //!
@@ -36,7 +36,7 @@ use crate::windows::{is_windowed, takes_whole};
 pub(crate) enum Split {
     /// Each device computes its shard of the result.
     Plain,
-    /// Each device computes its shard of the result from windows of the operands, which a halo exchange with its neighbours completes.
+    /// Each device computes its shard of the result from windows of the operands, which a halo exchange with its neighbors completes.
     Halo,
     /// Each device's result is a partial result: the value is unreduced.
     Unreduced(ReductionKind),
@@ -52,7 +52,7 @@ impl Split {
         matches!(self, Split::Halo | Split::UnreducedHalo(_))
     }
 
-    /// The reduction that combines partial results, if any.
+    /// Returns the reduction that combines partial results, if any.
     pub(crate) fn reduction(self) -> Option<ReductionKind> {
         match self {
             Split::Unreduced(kind) | Split::UnreducedHalo(kind) => Some(kind),
@@ -80,8 +80,8 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     if matches!(factor.kind, FactorKind::NeedReplication | FactorKind::Permutation) {
         return Split::No;
     }
-    // A pass-through factor that only operands have is a dimension of size one: if it is sharded, only one device holds its element, but
-    // all devices need it.
+    // A pass-through factor that only operands have is a dimension of size one. If the dimension is sharded, only one device holds its
+    // element, but all devices need the element.
     let is_in = |mappings: &[TensorMapping]| mappings.iter().any(|m| m.find(index).is_some());
     if factor.kind == FactorKind::PassThrough && is_in(&rule.operands) && !is_in(&rule.results) {
         return Split::No;
@@ -127,7 +127,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             FactorKind::Reduction => sum_of_parts(module, op),
             _ => pass_through(factor),
         },
-        // A dimension that the update covers only partly has its own factor.
+        // A dimension that the update covers only partly has a separate factor in the update, which must not be sharded.
         OpKind::DynamicUpdateSlice => plain_if(in_operand(0).is_some()),
         OpKind::DotGeneral(_) | OpKind::RaggedDot(_) => match factor.kind {
             FactorKind::Reduction => sum_unless_bool(module, op),
@@ -138,7 +138,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             // The factor within a group is minor to the group in some dimension, so it is only sharded if each device has one group.
             _ => Split::Plain,
         },
-        // The rule does not map an initial value that is not a scalar; it has the shape of the unsharded result.
+        // The rule does not map an initial value that is not a scalar. Such an initial value has the shape of the unsharded result.
         OpKind::Reduce { .. } if data.operands.last().is_some_and(|&init| module.rank(init) > 0) => Split::No,
         OpKind::Reduce { .. } => match factor.kind {
             FactorKind::Reduction => split_reduce(module, op),
@@ -159,7 +159,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         },
         OpKind::Scatter(spec) => {
             let one_input = data.operands.len() == 3;
-            // Padding of the updates is ignored by giving it an index out of bounds, so there must be indices.
+            // Padding of the updates is ignored because its index is out of bounds, so there must be indices.
             let has_indices = !spec.scatter_dims_to_operand_dims.is_empty();
             match factor.kind {
                 FactorKind::Reduction if one_input && has_indices => {
@@ -235,8 +235,8 @@ fn reaches_beyond(spec: &WindowSpec, dim: usize) -> bool {
 /// Returns the rule that the planner uses, which allows more than the rule of propagation:
 ///
 /// * A spatial dimension of a convolution's input may be sharded across windows or, as in the gradient of a kernel, within a window. The
-///   propagation rule allows both at once. The planner allows the larger factor. It allows the factor across windows if the program shards
-///   the result along this dimension and the blocks of the kernel would be uneven.
+///   propagation rule allows both factors at once. The planner keeps only the larger factor. If the result is sharded along this dimension
+///   and the blocks of the kernel would be uneven, the planner keeps the factor across windows instead.
 /// * The source of a `select_and_scatter` is sharded like its operand.
 /// * A `dynamic_slice` of a sharded dimension is a reduction over its blocks; its result is not sharded along the dimension.
 /// * For a `scatter` of single elements, each element is updated on the device that holds it.
@@ -297,8 +297,8 @@ pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -
     rule
 }
 
-/// Allows operands of a `concatenate` to be replicated along the concatenated dimension even if axes shard the result along it: each device
-/// slices its block locally. Applies to operands that are already replicated along the dimension or [are free](FreeValues::is_free).
+/// Allows operands of a `concatenate` to be replicated along the concatenated dimension even if axes shard the result along it. Each device
+/// then slices its block locally. Applies to operands that are already replicated along the dimension or [are free](FreeValues::is_free).
 pub(super) fn keep_replicated_operands(
     module: &Module,
     op: OpId,
@@ -355,7 +355,7 @@ fn pair_single_elements(module: &Module, op: OpId, rule: &mut ShardingRule) {
     }
 }
 
-/// Keeps only one factor of spatial dimension `i` of a convolution's input; returns `None` if there is no choice.
+/// Keeps only one factor of spatial dimension `i` of a convolution's input. Returns `None` if the rule or a shape lacks the dimension.
 fn split_one_way(
     module: &Module,
     op: OpId,

@@ -1,25 +1,26 @@
-//! Replaces the all-reduce of a `dot_general`, `gather` or `scatter` by collectives on its operands if that sends less.
+//! Replaces the all-reduce of a `dot_general`, `gather` or `scatter` by collectives on its operands, if the replacement costs less.
 //!
-//! Planning decides one operation at a time. It leaves sums unreduced, so that later rewrites can all-reduce a sum of several of them once,
-//! or once after a loop. This pass runs after those rewrites, on the sums that still have their own all-reduce. It has two rewrites.
+//! Planning decides one operation at a time. Planning leaves sums unreduced, so that later rewrites can all-reduce a sum of several of them
+//! once, or once after a loop. This pass runs after those rewrites, on the sums that still have their own all-reduce. The pass has two
+//! rewrites.
 //!
 //! *Exchange.* The axes of the sum shard a dimension of the result instead. A matmul then all-gathers one operand, reshards the other by an
-//! all-to-all, and all-gathers the result: for a weight gradient, this sends the bytes of the weight once, while the all-reduce sends them
-//! twice. Each device computes as much as before. A `gather` from a sharded table, or the `scatter` of its gradient, uses one all-to-all
-//! before and another after it.
+//! all-to-all, and all-gathers the result. For a weight gradient, the exchange sends the bytes of the weight once, while the all-reduce
+//! sends them twice. Each device computes as much as before. A `gather` from a sharded table, or the `scatter` of its gradient, uses one
+//! all-to-all before and another after it.
 //!
 //! *Gather.* One operand of a matmul is replicated along the contracting dimension. The other operand is sharded along it, and is
-//! all-gathered. Each device then computes the whole matmul.
+//! all-gathered. Each device then computes the full matmul.
 //!
 //! Conditions:
 //!
-//! * The only user of the result, or of its transpose, is the reshard that reduces an additive sum. For a matmul, this is not a
+//! * The only user of the result, or of its transpose, is the reshard that reduces an additive sum. For a matmul, the reshard is not a
 //!   reduce-scatter: planning has already considered that case.
-//! * The new cost is less than 80 % of the old one.
+//! * The new cost is less than 80 % of the old cost, from which the cost of one launch is first subtracted.
 //! * An exchange saves at least 4 MiB (`cost::WORTH_EXCHANGING`), and its operands need no more memory than operands and result do now.
 //! * In an exchange, the axes divide the dimension of the result evenly.
 //! * For a gather, the all-gathered operands need no more memory than operands and result do now.
-//! * All rewrites of matmuls together save at least 6 % of the bytes that the program sends.
+//! * All rewrites of matmuls together save at least 6 % of the cost of all reshards of the program.
 //!
 //! ```mlir
 //! // x is sharded along its second dimension, w is replicated
@@ -50,16 +51,17 @@ use crate::reshard::Planner;
 use crate::rules::rule_of;
 use crate::sharding::axes::{Parts, size_of};
 
-/// The new cost must be below this fraction of the old cost: an all-reduce is one collective, and can be combined with others.
+/// The new cost must be below this fraction of the old cost without one launch: an all-reduce is one collective, and can be combined
+/// with others.
 const WORTHWHILE: f64 = 0.8;
 
-/// All rewrites of matmuls together must save this fraction of the bytes that the program sends. Saving a few percent is not worthwhile:
+/// All rewrites of matmuls together must save this fraction of the cost of all reshards. Saving a few percent is not worthwhile:
 /// an all-gather that a compiler overlaps with computation runs in steps, which cost memory and time. In a ResNet-50 in which only the
 /// last layer would be rewritten, the TPU compiler estimates 11 % more cycles, for a saving of 4 % of the bytes.
 const WORTHWHILE_IN_ALL: f64 = 0.06;
 
-/// Rewrites the sums in `body` and its nested regions, after planning, if that costs less. Returns the number of replaced sums; their
-/// producers remain as dead code.
+/// Rewrites the sums in `body` and its nested regions, after planning, if the rewrite costs less. Returns the number of replaced sums;
+/// their producers remain as dead code.
 pub(crate) fn trade_sums(module: &mut Module, body: RegionId) -> usize {
     let is_any =
         |region: &RegionId| module.regions[*region].ops.iter().any(|&op| completed_sum(module, op).is_some());
@@ -67,7 +69,7 @@ pub(crate) fn trade_sums(module: &mut Module, body: RegionId) -> usize {
     let Some(mesh_id) = planned_mesh(module, body).filter(|_| regions.iter().any(is_any)) else { return 0 };
     let mesh = module.meshes[mesh_id].clone();
     let readers = UseCounts::under(module, body);
-    // No value counts as free here: planning has already recomputed free values where this saves a reshard.
+    // No value counts as free here: planning has already recomputed free values where recomputation saves a reshard.
     let free = FreeValues::default();
     let mut planner = Planner::new(&mesh);
     let trades_products = is_worthwhile(module, &regions, (&mesh, mesh_id), (&readers, &free), &mut planner);
@@ -96,7 +98,7 @@ fn is_product(module: &Module, op: OpId) -> bool {
     module.ops[op].kind.def().work == Work::Contraction
 }
 
-/// Whether the rewrites of matmuls save enough of the bytes that the program sends.
+/// Whether the rewrites of matmuls save at least [`WORTHWHILE_IN_ALL`] of the cost of all reshards.
 fn is_worthwhile(
     module: &Module,
     regions: &[RegionId],
@@ -121,11 +123,11 @@ fn is_worthwhile(
     saved >= WORTHWHILE_IN_ALL * sent
 }
 
-/// A completed sum.
+/// An unreduced sum that a reshard reduces.
 struct Sum {
     /// The producer of the partial sums: a `dot_general`, `gather` or `scatter`.
     maker: OpId,
-    /// The transposes of its result, first to last.
+    /// The transposes of the producer's result, first to last.
     transposes: SmallVec<[OpId; 2]>,
 }
 
@@ -159,7 +161,7 @@ fn completed_sum(module: &Module, op: OpId) -> Option<Sum> {
     }
 }
 
-/// A rewrite of a sum that needs no all-reduce.
+/// A rewrite that computes a sum without an all-reduce.
 struct Trade {
     sum: Sum,
     /// The new shardings of the producer's operands, and of its result.
@@ -283,7 +285,8 @@ fn resharded(
     copy
 }
 
-/// Returns the sharding of the result of a transpose whose operand has this sharding, or the reverse.
+/// Returns the sharding of the result of a transpose whose operand has this sharding. With `back`, returns the sharding of the operand of a
+/// transpose whose result has this sharding.
 fn transposed(module: &Module, op: OpId, sharding: &TensorSharding, back: bool) -> Option<TensorSharding> {
     let OpKind::Transpose { permutation } = &module.ops[op].kind else { return None };
     let mut out = sharding.clone();

@@ -20,7 +20,8 @@ pub(super) struct Way {
     new: Parts,
 }
 
-/// The ways between two states whose axes are refined together. The second state is unreduced along more axes than the first.
+/// The ways to convert a value between two states whose axes are refined together. The second state is unreduced along more axes than the
+/// first.
 pub(super) struct Ways {
     /// The way in which the first device keeps the value.
     pub(super) by_first: Way,

@@ -121,7 +121,7 @@ fn emit(rw: &mut Rewriter<'_>, operand: ValueId, steps: Vec<ReshardStep>) -> Val
 }
 
 /// Returns a warning if a value that is sharded before and after is replicated in between because a dimension does not divide evenly. If
-/// all dimensions divide evenly, there is a path without replication, so the chosen path is the cheaper one.
+/// all dimensions divide evenly, a path without replication exists, and a path with replication is chosen only because it is cheaper.
 fn whole_between(
     module: &Module,
     op: OpId,

@@ -93,8 +93,8 @@ impl PathSearch<'_> {
     pub(super) fn moves(&mut self, state: &State) -> Vec<(Move, State)> {
         let mut out = Vec::new();
         let target = self.target.clone();
-        // The last dimension comes first: among paths of equal cost, those that start with it more often share steps with the paths of
-        // other values.
+        // The last dimension comes first: among paths of equal cost, those that start with the last dimension more often share steps with
+        // the paths of other values.
         for (dim, parts) in state.dims.iter().enumerate().rev() {
             // Only minor sub-axes can be all-gathered or moved: without a major sub-axis, a device's elements would not be a contiguous
             // block.
@@ -158,8 +158,8 @@ impl PathSearch<'_> {
         }
     }
 
-    /// Adds slices of one or more dimensions at once, along unused sub-axes: those of the target, or others whose size fits, which a
-    /// permute then replaces with those of the target. Returns the number of cuts that were tried.
+    /// Adds slices of one or more dimensions at once, along unused sub-axes. The sub-axes are those of the target, or others whose size
+    /// fits, which a permute then replaces with those of the target. Returns the number of cuts that were tried.
     fn add_slices(&self, state: &State, out: &mut Vec<(Move, State)>) -> usize {
         // The set keeps insertion order, so that ties are resolved deterministically.
         let mut reached: IndexSet<State> = IndexSet::from_iter([state.clone()]);
@@ -258,8 +258,9 @@ impl PathSearch<'_> {
         rest.iter().all(|&n| n == 1).then_some(after)
     }
 
-    /// Adds three kinds of permutes: to as many of the target's sub-axes as possible; to the target's order of sub-axes in each dimension;
-    /// and replacements of one sub-axis by an unused one of equal size. Not all permutes are tried, since their number is factorial.
+    /// Adds three kinds of permutes. The first leads to as many of the target's sub-axes as possible, and the second to the target's order
+    /// of sub-axes in each dimension. The third replaces one sub-axis by an unused one of equal size. Not all permutes are tried, since
+    /// their number is factorial.
     fn add_permutes(&self, state: &State, out: &mut Vec<(Move, State)>) {
         let target = &self.target;
         if let Some(after) = self.permuted_to_target(state).filter(|after| after != state) {
@@ -316,7 +317,7 @@ impl PathSearch<'_> {
         }
     }
 
-    /// Returns the bytes of the blocks of all devices along `parts`, including padding, since padding is sent: one row over 8 devices is
+    /// Returns the bytes of the blocks of all devices along `parts`, including padding, since padding is sent. One row over 8 devices is
     /// all-gathered as 8 blocks of one row.
     fn padded(&self, blocks: &State, parts: &[Part]) -> f64 {
         self.local_bytes(blocks) * size_of(parts) as f64

@@ -27,7 +27,7 @@ fn shardings(dims: &mut Vec<Vec<AxisRef>>, left: &[usize], rank: usize, out: &mu
     }
 }
 
-/// The number of elements that a device receives on a path.
+/// Returns the number of elements that a device receives on a path.
 fn received(mesh: &Mesh, from: &TensorSharding, path: &Path, value: Value<'_>) -> f64 {
     let size = |s: &TensorSharding| s.local_shape(mesh, value.shape).iter().product::<i64>() as f64;
     let share = |k: i64| (k - 1) as f64 / k as f64;
@@ -86,7 +86,7 @@ fn mesh(axes: &[i64]) -> Mesh {
     Mesh::new(["a", "b", "c"].into_iter().zip(axes.iter().copied()))
 }
 
-/// The values are small, and the paths are simulated.
+/// The test simulates the paths of small values.
 #[test]
 fn every_pair_delivers_every_block() {
     let cases: &[(&[i64], &[i64])] = &[
@@ -105,8 +105,8 @@ fn every_pair_delivers_every_block() {
     }
 }
 
-/// The values are large, and only bytes are compared. A device may receive more than it lacks if an all-gather is chosen because it has
-/// fewer launches than an exchange of pieces.
+/// The test compares only the bytes of the paths of large values. A device may receive more than it lacks if an all-gather is chosen
+/// because it has fewer launches than an exchange of pieces.
 #[test]
 fn every_pair_sends_little_more_than_missing_bytes() {
     let cases: &[(&[i64], &[i64], f64)] = &[

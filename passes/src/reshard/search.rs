@@ -2,8 +2,8 @@
 //!
 //! A state consists of the axes and sub-axes by which each dimension is sharded, and those along which the value is still unreduced. An
 //! edge is a collective; its cost is the bytes that one device sends, plus a constant per launch. No step may need more memory than source
-//! and target together, unless the value is small or there is no other path (for example, if two dimensions are all-gathered one after the
-//! other).
+//! and target together. Exceptions are small values, and reshards that have no other path, for example if two dimensions are all-gathered
+//! one after the other.
 //!
 //! If a dimension does not divide evenly, not every collective is possible: a device's new block must be within the blocks that it holds
 //! after the communication. All-gathering a dimension and slicing it again always works, so every target is reachable.
@@ -109,8 +109,8 @@ pub(super) fn search(
     }
     let mut search = path_search(mesh, [&from, &to], value);
     let (before, after) = (search.local_bytes(&from), search.local_bytes(&search.target));
-    // Any path needs source and target in memory at the same time, so at least this much is available. A second search without a limit
-    // finds targets that are reachable only through the replicated value.
+    // Any path needs source and target in memory at the same time, so each move may use at least the memory of both. A second search
+    // without a limit finds targets that are reachable only through the replicated value.
     let any = before + after + SMALL;
     let within = Memory { any, gather: any.max(GATHERED * before.max(after) + SMALL) };
     let tries = [within, Memory { any: f64::INFINITY, gather: f64::INFINITY }];
@@ -157,7 +157,7 @@ fn path_search<'a>(mesh: &'a Mesh, [from, to]: [&State; 2], value: Value<'a>) ->
 }
 
 /// Returns the path between shardings whose sub-axes have no common refinement, such as the major sub-axes of size 2 and 3 of an axis of
-/// size 6. No collective along axes converts one to the other: either pieces are exchanged, or the value is replicated in between.
+/// size 6. No collective along axes converts one sharding to the other: either pieces are exchanged, or the value is replicated in between.
 fn unnested(
     mesh: &Mesh,
     from: &State,

@@ -18,7 +18,7 @@ const MAX_WORK: usize = 1 << 15;
 /// A state that was reached.
 struct Reached {
     cost: f64,
-    /// The index of the previous state, and the move from that state to this one.
+    /// The index of the previous state, and the move from that state to this one; `None` for the start.
     by: Option<(usize, Move)>,
 }
 
@@ -26,8 +26,8 @@ struct Reached {
 #[derive(Clone, Copy)]
 pub(super) struct Memory {
     pub(super) any: f64,
-    /// The limit for all-gathers. In a sequence of all-gathers, the operand of the last one is up to half of its result, so this one may
-    /// need more memory than source and target together.
+    /// The limit for all-gathers. In a sequence of all-gathers, the operand of the last one is up to half of its result. The last
+    /// all-gather may therefore need more memory than source and target together.
     pub(super) gather: f64,
 }
 
@@ -49,8 +49,8 @@ struct Frontier {
 enum Next {
     /// The index of a state whose moves are to be tried.
     State(usize),
-    /// The index of an exchange. Planning an exchange takes longer than trying a move, and the longer the more devices there are. It is
-    /// therefore delayed until no other entry has a lower bound.
+    /// The index of an exchange. Planning an exchange takes longer than trying a move, and the time grows with the number of devices.
+    /// Planning is therefore delayed until no other entry has a lower bound.
     Exchange(usize),
 }
 
@@ -154,8 +154,8 @@ impl PathSearch<'_> {
         if *state == self.target { 0.0 } else { self.left_between(state, &self.target) }
     }
 
-    /// Returns a lower bound of the cost from one state to another: the bytes of its new block that some device lacks, plus a launch if
-    /// this is not zero.
+    /// Returns a lower bound of the cost from one state to another. The bound is the bytes of its new block that some device lacks, plus a
+    /// launch if such bytes exist or the unreduced axes differ.
     fn left_between(&self, from: &State, to: &State) -> f64 {
         let wanted = self.local_bytes(to);
         let (mut kept, mut is_apart) = (self.element_bytes, false);

@@ -56,7 +56,7 @@ impl Block {
         })
     }
 
-    /// Returns a zero block of shape `shape` with `self` written at `start`; elements of `self` outside of it are dropped.
+    /// Returns a zero block of shape `shape` with `self` written at `start`; elements of `self` outside of the new block are dropped.
     fn placed(&self, start: &[usize], shape: &[usize]) -> Block {
         Block::new(shape, |index| {
             let inner: Option<Vec<usize>> = index.iter().zip(start).map(|(i, s)| i.checked_sub(*s)).collect();
@@ -126,7 +126,7 @@ impl<'a> World<'a> {
     }
 
     /// Executes the path and checks the block of every device. Before the check, the value is reduced along the newly unreduced axes `new`,
-    /// since its partial sums along these depend on the path.
+    /// since its partial sums along these axes depend on the path.
     pub(super) fn check(&self, [from, to]: [&TensorSharding; 2], new: &[AxisRef], path: &Path, name: &str) {
         let mut got = self.carry_out(from, path);
         let still = to.unreduced.iter().copied().filter(|axis| !new.contains(axis));
@@ -412,7 +412,7 @@ fn random_mesh(numbers: &mut Numbers) -> Mesh {
     Mesh::new(["x", "y", "z"].into_iter().zip(sizes.iter().copied()))
 }
 
-/// Returns a mesh with so many axes that the search cannot try all orders of axes.
+/// Returns a mesh with many axes, up to ten, so that the search cannot try all orders of axes.
 fn mesh_of_many_axes(numbers: &mut Numbers) -> Mesh {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
     let count = 4 + numbers.below(7);

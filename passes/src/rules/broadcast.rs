@@ -6,7 +6,7 @@ use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 /// Relates the dimensions of a `broadcast_in_dim`. An operand dimension of size 1 that is expanded is not related to the result dimension,
-/// since every device needs its element.
+/// since every device needs its single element.
 pub(super) fn broadcast_in_dim(module: &Module, op: OpId, dims: &[u32]) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -35,8 +35,8 @@ pub(super) fn broadcast(module: &Module, op: OpId, new: usize) -> Option<Shardin
     broadcast_in_dim(module, op, &dims)
 }
 
-/// Relates the dimensions of a CHLO broadcasting operation: operands of lower rank are aligned at the last dimension, or by the attribute,
-/// and are expanded where their size is 1.
+/// Relates the dimensions of a CHLO broadcasting operation. Operands of lower rank are aligned at the last dimension, or by the attribute.
+/// Dimensions of size 1 are expanded.
 pub(super) fn broadcasting(module: &Module, op: OpId, spec: &BroadcastingSpec) -> Option<ShardingRule> {
     let output = result_shape(module, op, 0)?;
     let mut rule = RuleBuilder::new(module, op);

@@ -85,8 +85,8 @@ impl RuleBuilder {
         self
     }
 
-    /// Adds a factor for each dimension, and maps it to all tensors. It is pass-through if the size is the same in `input` and `output`;
-    /// otherwise it has the input's size and kind `mismatch`, and `blocked` determines whether it blocks propagation.
+    /// Adds a factor for each dimension, and maps it to all tensors. A factor whose size is the same in `input` and `output` is
+    /// pass-through. Any other factor has the input's size and kind `mismatch`, and `blocked` determines whether it blocks propagation.
     pub(super) fn pointwise_or(
         &mut self,
         input: &[i64],
@@ -98,8 +98,8 @@ impl RuleBuilder {
             let factor = if n == m {
                 self.factor(n, FactorKind::PassThrough)
             } else {
-                // The factor has the input's size, as in Shardy: a `slice` of 8 rows to 6 over 4 devices has blocks of 2 rows in operand
-                // and result, and the last device has no row of the result.
+                // The factor has the input's size, as in Shardy. Example: a `slice` of 8 rows to 6 over 4 devices has blocks of 2 rows in
+                // operand and result, and the last device has no row of the result.
                 self.blocked(n, mismatch, blocked)
             };
             self.operands(dim, factor).results(dim, factor);

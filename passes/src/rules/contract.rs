@@ -35,7 +35,7 @@ pub(super) fn dot_general(module: &Module, op: OpId, spec: &DotSpec) -> Option<S
 }
 
 /// Relates the dimensions of a `convolution`. Groups and batch are pass-through, input features are contracting. A spatial dimension of the
-/// input may be sharded across windows (with a halo exchange), or within the window if the window is wide; the larger of the two factors is
+/// input may be sharded across windows (with a halo exchange), or within the window if the window is wide. The larger of the two factors is
 /// the major one. A conservative rule does not relate spatial dimensions.
 pub(super) fn convolution(
     module: &Module,
@@ -62,8 +62,8 @@ pub(super) fn convolution(
         let (l, r, o) = (l as usize, r as usize, o as usize);
         let (windows, window) = (size(out, o), size(rhs, r));
         let mut left = size(lhs, l);
-        // The kernel gradient is a convolution with few windows (3), each nearly as large as the image (222 positions). Only sharding
-        // within the window is useful; the results are then partial sums.
+        // For example, the gradient of a kernel is a convolution with 3 windows, each nearly as large as the image (222 positions). Only
+        // sharding within the window is useful; the results are then partial sums.
         let by_window = windows < window;
         for within in [by_window, !by_window] {
             let n = left.min(if within { window } else { windows });

@@ -2,8 +2,8 @@
 //!
 //! A custom call is partitioned if it has a rule. The rule comes from the table of known targets, from a front end
 //! ([`registry`](super::registry)) or from the program (`sdy.sharding_rule` on the call). Any other call gets replicated operands, with a
-//! warning if these are sharded. Some rules propagate shardings with which the call cannot run on shards, such as shardings of the matrix
-//! dimensions of a decomposition; [`works_on_parts`] returns false for these dimensions.
+//! warning for operands that are sharded. Some rules propagate shardings with which the call cannot run on shards, such as shardings of the
+//! matrix dimensions of a decomposition; [`works_on_parts`] returns false for these dimensions.
 
 use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind, RAGGED_ALL_TO_ALL};
 
@@ -36,7 +36,7 @@ enum Known {
     },
     /// The call has its own sharding rule, as from JAX's `custom_partitioning`, which calls a function with the shard shapes.
     Partitioned,
-    /// No dimensions correspond, or only the program defines how they do.
+    /// No dimensions correspond, or only the program defines how they correspond.
     Nothing,
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn is_kernel(target: &str) -> bool {
 }
 
 /// Whether a call can be applied to each shard of dimension `dim` of operand `operand`, if the dimension is pass-through in its rule.
-/// Propagation may shard more dimensions than that: the matrix dimensions of a decomposition still need replication.
+/// Propagation may also shard other dimensions, such as the matrix dimensions of a decomposition, which still need replication.
 pub(crate) fn works_on_parts(module: &Module, op: OpId, target: &str, operand: usize, dim: usize) -> bool {
     let shape = operand_shape(module, op, operand).unwrap_or(&[]);
     let output = result_shape(module, op, 0).unwrap_or(&[]);
@@ -158,7 +158,7 @@ pub(crate) fn works_on_parts(module: &Module, op: OpId, target: &str, operand: u
     }
 }
 
-/// Returns the number of leading dimensions that an attribute declares as batch dimensions.
+/// Returns the number of leading dimensions that the front end declares as batch dimensions (`num_batch_dims`).
 fn stated_batch(attrs: &AttrDict) -> Option<usize> {
     match attrs.frontend()?.get("num_batch_dims")? {
         Attr::Str(text) => text.parse().ok(),

@@ -7,7 +7,7 @@ use shardc_ir::{Module, OpId, ValueId};
 use super::builder::RuleBuilder;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Why the letters of a rule do not fit an operation. The message has no subject: it follows the text of the rule in
+/// The reason why the letters of a rule do not fit an operation. The message has no subject: it follows the text of the rule in
 /// [`RuleError`](super::registry::RuleError).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -18,7 +18,7 @@ pub enum LettersFault {
     /// There is a character other than letters, commas and blanks.
     #[error("has `{found}`, which is not a letter, in {tensor}")]
     NoLetter {
-        /// The character.
+        /// The character that is not a letter.
         found: char,
         /// The operand or result whose letters contain the character.
         tensor: TensorRef,
@@ -38,7 +38,7 @@ pub enum LettersFault {
     NoTensor {
         /// The operand or result.
         tensor: TensorRef,
-        /// Its type.
+        /// The type of the operand or result.
         ty: String,
     },
     /// A tensor does not have as many letters as dimensions.
@@ -46,11 +46,11 @@ pub enum LettersFault {
     Rank {
         /// The operand or result.
         tensor: TensorRef,
-        /// Its type.
+        /// The type of the operand or result.
         ty: String,
-        /// Its number of dimensions.
+        /// The number of dimensions of the tensor.
         rank: usize,
-        /// Its letters.
+        /// The letters that the rule has for the tensor.
         letters: String,
     },
     /// A tensor has the same letter twice.
@@ -58,9 +58,9 @@ pub enum LettersFault {
     Repeated {
         /// The operand or result.
         tensor: TensorRef,
-        /// Its letters.
+        /// The letters that the rule has for the tensor.
         letters: String,
-        /// The letter.
+        /// The letter that occurs twice.
         letter: char,
     },
     /// A letter labels dimensions of different sizes.
@@ -69,7 +69,7 @@ pub enum LettersFault {
         first.size, first.dim, first.tensor, first.ty, second.size, second.dim, second.tensor, second.ty
     )]
     Sizes {
-        /// The letter.
+        /// The letter that labels both dimensions.
         letter: char,
         /// The first dimension with the letter.
         first: Box<LetterPlace>,
@@ -100,11 +100,11 @@ pub struct TensorRef {
 pub struct LetterPlace {
     /// The operand or result.
     pub tensor: TensorRef,
-    /// Its type.
+    /// The type of the operand or result.
     pub ty: String,
-    /// The dimension.
+    /// The index of the dimension.
     pub dim: usize,
-    /// Its number of elements.
+    /// The size of the dimension.
     pub size: i64,
 }
 

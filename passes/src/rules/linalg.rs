@@ -10,7 +10,7 @@ pub(super) fn sort(module: &Module, op: OpId, along: i64) -> Option<ShardingRule
     let shape = operand_shape(module, op, 0)?;
     let along = usize::try_from(if along < 0 { along + shape.len() as i64 } else { along }).ok()?;
     // If there is another dimension, an all-to-all can move an axis to it from the sorted dimension, so axes may propagate along the
-    // latter. Otherwise propagation would only create more values that must be all-gathered.
+    // sorted dimension. Otherwise propagation would only create more values that must be all-gathered.
     let alone = shape.iter().enumerate().all(|(dim, &n)| dim == along || n == 1);
     let mut rule = RuleBuilder::new(module, op);
     for (dim, &n) in shape.iter().enumerate() {
@@ -53,7 +53,7 @@ pub(super) fn rng(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Relates the dimensions of an `fft`. A real transform changes the size of the last dimension; propagation along that is then blocked.
+/// Relates the dimensions of an `fft`. A real transform changes the size of the last dimension, so propagation along it is blocked.
 pub(super) fn fft(module: &Module, op: OpId, transformed: usize) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let batch = input.len().saturating_sub(transformed);
@@ -85,16 +85,16 @@ pub(super) fn cholesky(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `triangular_solve`, `op(a) x = b` or `x op(a) = b`: the dimension of `a` that is contracted with `x`, the
-/// other dimension of `a`, which corresponds to `b`, and the free dimension of `b`.
+/// Relates the dimensions of a `triangular_solve`, `op(a) x = b` or `x op(a) = b`. The factors are the dimension of `a` that is contracted
+/// with `x`, the other dimension of `a`, which corresponds to `b`, and the free dimension of `b`.
 pub(super) fn triangular_solve(module: &Module, op: OpId, spec: &TriangularSpec) -> Option<ShardingRule> {
     let (a, b) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let (row, column) = (a.len().checked_sub(2)?, a.len() - 1);
     let mut rule = RuleBuilder::new(module, op);
     rule.pointwise(&a[..row]);
     let transposed = spec.transpose_a != Transposition::None;
-    // For `a x = b`, rows of `a` correspond to rows of `b` and columns to rows of `x`. A transposed `a` swaps the two, and so does `x
-    // op(a) = b`.
+    // For `a x = b`, rows of `a` correspond to rows of `b` and columns to rows of `x`. A transposed `a` swaps rows and columns, and so does
+    // `x op(a) = b`.
     let (free, contracted) = if spec.left_side != transposed { (row, column) } else { (column, row) };
     let kind = FactorKind::NeedReplication;
     let meets_b = |rule: &mut RuleBuilder, dim: usize| {

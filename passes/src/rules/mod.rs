@@ -5,8 +5,8 @@
 //! overrides the rule.
 //!
 //! Operations that move values between regions or functions (`while`, `case`, `if`, calls, terminators, manual computations) and
-//! operations without operands have no rule: they do not relate dimensions. Neither do `scan`, `async_start` and `composite`, which are
-//! expanded earlier (see [`decompose`](crate::transforms::decompose) and [`inline`](crate::transforms::inline)).
+//! operations without operands have no rule: they do not relate dimensions. `scan`, `async_start` and `composite` have no rule either,
+//! since they are expanded earlier (see [`decompose`](crate::transforms::decompose) and [`inline`](crate::transforms::inline)).
 
 mod broadcast;
 mod builder;
@@ -60,7 +60,7 @@ pub enum RuleSet {
     Shardy,
 }
 
-/// Returns the sharding rule of an operation; `None` if it has none.
+/// Returns the sharding rule of an operation; `None` if the operation has no rule.
 #[must_use]
 pub fn rule_of(module: &Module, op: OpId) -> Option<ShardingRule> {
     rule_with(module, op, RuleOptions::default())
@@ -175,8 +175,8 @@ pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<Shar
     }
 }
 
-/// Whether only the kind and the types of an operation determine its rule and how its factors may be sharded. For other operations, these
-/// also depend on regions, producers of operands, or attributes.
+/// Whether only the kind and the types of an operation determine its rule and how its factors may be sharded. The rule of any other
+/// operation also depends on regions, producers of operands, or attributes.
 pub(crate) fn is_determined_by_types(data: &Op) -> bool {
     let by_place =
         matches!(data.kind.def().access, Access::SamePlace | Access::Broadcasts | Access::Rearranges);

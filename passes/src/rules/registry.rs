@@ -1,8 +1,8 @@
 //! Sharding rules for the custom calls of a front end.
 //!
-//! Only the front end knows how the dimensions of its own kernels correspond. It registers a function for each target.
-//! [`RuleRegistry::resolve`] calls this function for each custom call in a module and writes the returned rule to the call as
-//! `sdy.sharding_rule`, which propagation and planning read. All rules are therefore visible in the program.
+//! Only the front end knows how the dimensions of its own kernels correspond. The front end registers a function for each target.
+//! [`RuleRegistry::resolve`] calls this function for each custom call in a module, and writes the returned rule to the call as
+//! `sdy.sharding_rule`. Propagation and planning read this attribute. All rules are therefore visible in the program.
 //!
 //! A rule that does not fit its call is an error of the front end. [`CallRule::Unknown`] states that nothing is known about a call.
 
@@ -35,7 +35,7 @@ impl From<ShardingRule> for CallRule {
     }
 }
 
-/// Why a rule does not fit its call.
+/// The reason why a rule does not fit its call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuleError {
@@ -50,13 +50,13 @@ pub enum RuleError {
     /// The shapes of operands and results differ.
     #[error("the rule is element-wise, but {tensor} is {ty} and {reference} is {reference_ty}")]
     Pointwise {
-        /// The operand or result.
+        /// The operand or result whose shape differs.
         tensor: TensorRef,
-        /// Its type.
+        /// The type of `tensor`.
         ty: String,
-        /// The tensor from which it differs in shape.
+        /// The tensor with the expected shape.
         reference: TensorRef,
-        /// Its type.
+        /// The type of `reference`.
         reference_ty: String,
     },
     /// An error that the front end reports for the call.
@@ -76,7 +76,7 @@ pub enum Callee {
 }
 
 impl Callee {
-    /// Its name in messages.
+    /// Returns the name of this kind of callee in messages.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -93,7 +93,7 @@ pub struct RuleRegistry {
     rules: BTreeMap<(Callee, Box<str>), Arc<Rule>>,
     /// The functions and composites that are not inlined, with or without a rule.
     kept: BTreeSet<(Callee, Box<str>)>,
-    /// Names in rules that the user wrote; they must occur in the program.
+    /// Names in rules that the user wrote. A warning (SH0363) reports names that do not occur in the program.
     named: BTreeSet<(Callee, Box<str>)>,
 }
 
@@ -112,13 +112,13 @@ impl CustomCall<'_> {
         &self.spec.target
     }
 
-    /// The shape of an operand; `None` if it is missing or not a tensor.
+    /// Returns the shape of an operand; `None` if it is missing or not a tensor.
     #[must_use]
     pub fn operand(&self, i: usize) -> Option<&[i64]> {
         operand_shape(self.module, self.op, i)
     }
 
-    /// The shape of a result; `None` if it is missing or not a tensor.
+    /// Returns the shape of a result; `None` if it is missing or not a tensor.
     #[must_use]
     pub fn result(&self, i: usize) -> Option<&[i64]> {
         result_shape(self.module, self.op, i)
@@ -134,7 +134,7 @@ impl CustomCall<'_> {
         }
     }
 
-    /// An attribute of the call: `backend_config`, `mhlo.frontend_attributes`, ...
+    /// Returns an attribute of the call: `backend_config`, `mhlo.frontend_attributes`, ...
     #[must_use]
     pub fn attr(&self, name: &str) -> Option<&Attr> {
         self.spec.props.get(name).or_else(|| self.module.ops[self.op].attrs.get(name))
@@ -214,7 +214,7 @@ impl RuleRegistry {
         self.named.insert((callee, name.into()));
     }
 
-    /// Removes all exclusions from inlining, so that all calls are inlined.
+    /// Returns the registry without exclusions from inlining, so that all calls are inlined.
     #[must_use]
     pub fn inlining_all(mut self) -> Self {
         self.kept.clear();

@@ -61,8 +61,8 @@ pub(super) fn dynamic_slice(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `dynamic_update_slice`: each device writes those elements of the replicated update that are within its
-/// block, so the operand may be sharded along dimensions in which the update is smaller.
+/// Relates the dimensions of a `dynamic_update_slice`. Each device writes those elements of the replicated update that are within its
+/// block. The operand may therefore be sharded along dimensions in which the update is smaller.
 pub(super) fn dynamic_update_slice(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (operand, update) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let is_constant = |&v: &ValueId| {
@@ -88,7 +88,7 @@ pub(super) fn dynamic_update_slice(module: &Module, op: OpId) -> Option<Sharding
 }
 
 /// Relates the dimensions of a `concatenate`: the concatenated dimension is one factor. If every operand is a slice, or all operands are
-/// slices of one tensor (as in `jnp.roll`), elements only shift between devices.
+/// one tensor or slices of it (as in `jnp.roll`), elements only shift between devices. Otherwise the dimension needs replication.
 pub(super) fn concatenate(
     module: &Module,
     op: OpId,
@@ -149,8 +149,8 @@ pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
     let mut from = Side::new(&input.shape);
     let mut to = Side::new(&output.shape);
     while !from.done() || !to.done() {
-        // A dimension of size 1 is skipped: in a step of the walk, its common divisor with the other shape's dimension would be 1, and `[1,
-        // 8] -> [8]` would lose the common factor 8.
+        // A dimension of size 1 is skipped. In a step of the walk, its common divisor with the other shape's dimension would be 1, and
+        // `[1, 8] -> [8]` would lose the common factor 8.
         if from.at_one() {
             let factor = rule.factor(1, FactorKind::PassThrough);
             rule.operand(0, from.dim, factor);
@@ -244,8 +244,8 @@ impl<'a> Side<'a> {
         self.sizes / self.factors
     }
 
-    /// Returns the next factor of the shape with the smaller product: a factor that makes the products equal if possible, and otherwise one
-    /// that leaves the common divisor for the next step.
+    /// Returns the next factor of the shape with the smaller product. If possible, the factor makes the products equal; otherwise it leaves
+    /// the common divisor for the next step.
     fn catch_up(&self, gcd: i64, ahead: i64) -> i64 {
         let left = self.left();
         if ahead % self.factors == 0 && left % (ahead / self.factors) == 0 {

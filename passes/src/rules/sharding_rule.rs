@@ -1,4 +1,4 @@
-//! Sharding rules: specify which dimensions of an operation's operands and results correspond.
+//! Sharding rules, which specify the dimensions of an operation's operands and results that correspond.
 //!
 //! A rule has *factors*, like the labels of an einsum. Each dimension of each operand and result is a product of factors, major to
 //! minor: in `[b, h * d]` the second dimension is the product of `h` and `d`. If a factor is sharded, each device can compute its shard

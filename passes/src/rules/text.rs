@@ -83,17 +83,17 @@ fn write_group(f: &mut fmt::Formatter<'_>, name: &str, members: impl Iterator<It
     if first { Ok(()) } else { f.write_str("}") }
 }
 
-/// Why a text is not a sharding rule.
+/// The reason why a text is not a sharding rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("sharding rule, at byte {at}: {message}")]
 pub struct RuleParseError {
-    /// The position in the text.
+    /// The position in the text, in bytes.
     pub at: usize,
     /// The error at this position.
     pub message: &'static str,
 }
 
-/// Reads a rule, with or without `#sdy.op_sharding_rule<` and `>` around it.
+/// Parses a rule, with or without `#sdy.op_sharding_rule<` and `>` around it.
 ///
 /// # Errors
 /// Returns an error if the text is not a sharding rule.
@@ -222,7 +222,7 @@ impl Reader<'_> {
                     self.expect(",", "expected ',' or '}'")?;
                 }
                 let symbol = self.symbol()?.ok_or_else(|| self.error("expected a factor"))?;
-                // The mappings were parsed earlier and identify factors by symbol index, so the sizes must be in that order.
+                // The mappings were parsed earlier and identify factors by symbol index, so the sizes must be in the order of symbols.
                 if symbol != self.symbols.len() {
                     return Err(self.error("the sizes of factors must be in the order i, j, k, ..."));
                 }
@@ -232,7 +232,7 @@ impl Reader<'_> {
                 rule.factors.push(Factor { size, kind: FactorKind::PassThrough, blocked: false });
             }
         }
-        // This is checked only after the sizes are parsed, since they follow the mappings in the text: now `factors` is complete.
+        // The mappings are checked after the sizes, which follow them in the text: only now `factors` is complete.
         let known = |f: &FactorIndex| usize::from(*f) < rule.factors.len();
         if rule.tensors().flat_map(|t| &t.dims).flatten().all(known) {
             Ok(())

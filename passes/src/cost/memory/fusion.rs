@@ -1,5 +1,5 @@
 //! Models producer-consumer fusion: determines which operations need no memory for their results because they are fused into their users.
-//! Operands of a fused operation stay live until its users run.
+//! Operands of a fused operation stay live until its users run. These operations are fused:
 //!
 //! * Constants, and operations that only move elements: a reshape, a transpose, a broadcast, a slice.
 //! * Element-wise operations with one use.
@@ -23,7 +23,7 @@ const BEYOND_KEPT: u32 = 8;
 /// A tensor of less than this fraction (1/64) of another tensor's bytes is negligible.
 const BESIDE: u64 = 64;
 
-/// The maximum number of evaluations of a fused operation that is counted: the numbers multiply along chains of fused operations.
+/// The limit to which evaluations of a fused operation are counted: their numbers multiply along chains of fused operations.
 const MANY: u64 = 1 << 20;
 
 /// An infinite cost.
@@ -56,8 +56,8 @@ impl Estimate<'_> {
                 self.keep_operands(op, region, until);
             }
         }
-        // There are two passes: a decision may extend the live ranges of the values from which an already visited operation can be
-        // recomputed.
+        // The operations are visited twice: a decision may extend the live ranges of the values from which an already visited operation
+        // can be recomputed.
         let mut weights = vec![0; ops.len()];
         for _ in 0..2 {
             for (at, &op) in ops.iter().enumerate().rev() {
@@ -96,7 +96,7 @@ impl Estimate<'_> {
         }
     }
 
-    /// The number of reads of the results; a fused user reads once for each read of its own results.
+    /// Returns the number of reads of the results; a fused user reads once for each read of its own results.
     fn readers_of(&self, op: OpId) -> u64 {
         self.module.ops[op].results.iter().map(|v| self.readers[v.index()]).sum()
     }
@@ -133,8 +133,8 @@ impl Estimate<'_> {
         readers.saturating_mul(again.read) <= stored
     }
 
-    /// Whether the result is a quotient that several matmuls read, such as attention probabilities, and that the compiler keeps in memory:
-    /// libtpu does so for a v5p, but recomputes the division in each matmul for a v5e.
+    /// Whether the result is a quotient that several matmuls read, such as attention probabilities, and that the compiler keeps in memory.
+    /// For a v5p, libtpu keeps such a quotient; for a v5e, it recomputes the division in each matmul.
     fn is_quotient_kept(&self, op: OpId, region: RegionId) -> bool {
         if !self.program.machine.keeps_shared_quotients() || !self.program.is_multiplied_often(op) {
             return false;

@@ -16,7 +16,7 @@ use crate::analysis::tiles::{LANES, SUBLANES};
 pub(super) struct Gathered {
     /// Values that are all-gathered, and then copied to a result.
     pub(super) results: FxHashSet<ValueId>,
-    /// Arguments that are aliased to such a result.
+    /// Arguments that are copied first, because they are aliased to a result that is all-gathered in the same layout.
     pub(super) arguments: FxHashSet<ValueId>,
 }
 

@@ -9,15 +9,15 @@ use super::machine::Machine;
 /// Temporaries at the peak with the same type, kind of producer, and source line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InMemory {
-    /// Their total bytes on a device, padding included.
+    /// The total bytes of the temporaries on a device, padding included.
     pub bytes: u64,
     /// The number of temporaries.
     pub count: usize,
-    /// Their local type, such as `tensor<8x128xf32>`.
+    /// The local type of each temporary, such as `tensor<8x128xf32>`.
     pub ty: String,
-    /// The operation that produces them, such as `stablehlo.dot_general`.
+    /// The kind of operation that produces the temporaries, such as `stablehlo.dot_general`.
     pub made_by: String,
-    /// The location of their producer in the front end's source, if known: `model.py:31:9`.
+    /// The location of the producers in the user's source, if known: `model.py:31:9`.
     pub made_at: Option<String>,
     /// The operation at the end of the live range of the first temporary.
     pub kept_until: String,
@@ -35,7 +35,7 @@ pub fn at_peak(module: &Module, func: FuncId, machine: Machine) -> Vec<InMemory>
     let mut groups: Vec<InMemory> = Vec::new();
     let mut known: FxHashMap<(String, String, Option<String>), usize> = FxHashMap::default();
     for Alive { bytes, value, made_by, kept_until } in peak.alive {
-        // A buffer without a value is a copy that the compiler inserts, or the memory of a called function. It is not listed.
+        // A buffer without a value is a copy that the compiler inserts, or the memory of a called function. Such a buffer is not listed.
         let Some(value) = value else { continue };
         let ty = module.types.display(module.values[value].ty);
         let made_at = module.user_loc(made_by);

@@ -30,7 +30,7 @@ pub(super) struct Alive {
     pub(super) bytes: u64,
     /// The first value in the buffer; `None` for a copy that the compiler inserts, and for the temporaries of a called function.
     pub(super) value: Option<ValueId>,
-    /// The producer of its value, and the operation at the end of its live range.
+    /// The producer of `value` (or else the first operation of the live range), and the operation at the end of the live range.
     pub(super) made_by: OpId,
     pub(super) kept_until: OpId,
 }
@@ -40,7 +40,7 @@ pub(super) struct Alive {
 struct Buffer {
     bytes: u64,
     value: Option<ValueId>,
-    /// The first and the last step of its live range, both counted from one.
+    /// The first and the last step of the buffer's live range, both counted from one.
     first: u32,
     last: u32,
 }
@@ -74,7 +74,8 @@ const LITTLE: u64 = 4096;
 pub(super) const FAR_BEHIND: u32 = 32;
 
 /// To be scheduled [early](FAR_BEHIND), an operation must free more than 5/4 of the bytes that it allocates. The f32 gradient of a table,
-/// computed from logits of equal size and a few activations, was observed to stay in program order: while it is computed, both are live.
+/// computed from logits of equal size and a few activations, was observed to stay in program order. While the gradient is computed, the
+/// logits are live as well.
 const FREED_BEYOND: u64 = 4;
 
 /// The liveness analysis of one function.
@@ -187,8 +188,8 @@ impl<'m> Estimate<'m> {
         Some(most)
     }
 
-    /// Whether a TPU computes the whole body of a loop with one in-place operation: its large tensors all have the same shape and are
-    /// computed element-wise, as in the rounds of a random bit generator.
+    /// Whether a TPU computes the whole body of a loop with one in-place operation. This holds if all large tensors of the body have the
+    /// same shape and are computed element-wise, as in the rounds of a random bit generator.
     fn is_one_operation(&self, op: OpId) -> bool {
         let module = self.module;
         let data = &module.ops[op];
@@ -233,14 +234,14 @@ impl<'m> Estimate<'m> {
         if of == region { number } else { 0 }
     }
 
-    /// Returns the indices of the operations that are not fused, in execution order. This is program order, except for operations that
-    /// are scheduled as early as possible:
+    /// Returns the indices of the operations that are not fused, in execution order. Operations run in program order, except those that are
+    /// scheduled as early as possible:
     ///
     /// * those that only produce results of the function, such as a parameter update, which frees its gradient;
-    /// * those that free more than they allocate, such as the gradient of a parameter, which JAX emits at the end of the program,
-    ///   [far](FAR_BEHIND) after the activations that it reads;
-    /// * reductions of large tensors to tiny results, such as the gradient of a norm's weights; otherwise their operands would stay live
-    ///   until then.
+    /// * those that free more than they allocate and are [far](FAR_BEHIND) after their operands, such as the gradient of a parameter, which
+    ///   JAX emits at the end of the program;
+    /// * reductions of large tensors to tiny results, such as the gradient of a norm's weights; in program order, they would keep their
+    ///   operands live for too long.
     fn order(&mut self, region: RegionId, outside: &FxHashSet<ValueId>) -> Vec<usize> {
         let module = self.module;
         let mut order = Vec::new();
@@ -291,8 +292,8 @@ impl<'m> Estimate<'m> {
             && made().saturating_mul(NEXT_TO_NOTHING) <= read()
     }
 
-    /// Returns the earliest position in the schedule after which running the operation frees more memory than it allocates, by
-    /// [`FREED_BEYOND`]: all other users of some of its operands have run by then.
+    /// Returns the earliest position in the schedule after which the operation frees more than 5/4 of the memory that it allocates
+    /// ([`FREED_BEYOND`]). All other users of some of its operands have run at this position.
     fn frees_more(
         &self,
         op: OpId,
@@ -575,8 +576,8 @@ impl<'m> Estimate<'m> {
     /// Whether an operation cannot write its result in place over `value`, because `value` is one of two results of its producer. XLA
     /// reuses the memory of an operand only if that is the only result of its producer (`HeapSimulator`). So the gradient of the scores
     /// does not overwrite the gradient of the attention weights, which is computed together with a sum of its rows. For a v5e, the compiler
-    /// recomputes a value that no matmul produces instead of keeping it, unless the result of the operation must be in memory, such as
-    /// log-probabilities that a gather reads.
+    /// recomputes a value that no matmul produces instead of keeping it. An exception is an operation whose result must be in memory, such
+    /// as log-probabilities that a gather reads.
     fn is_written_beside(&self, op: OpId, value: ValueId) -> bool {
         let module = self.module;
         let is_of_product = || module.def_op(value).is_some_and(|def| is_product(&module.ops[def].kind));
@@ -602,8 +603,8 @@ impl<'m> Estimate<'m> {
         leaves
     }
 
-    /// Whether a result of the function is computed in a different layout and copied to row-major layout. This is the case for the result
-    /// of a matmul whose last dimension is not a multiple of the number of lanes, if another dimension is.
+    /// Whether a result of the function is computed in a different layout and copied to row-major layout. The compiler copies the result of
+    /// a matmul whose last dimension is not a multiple of the number of lanes, if another dimension is such a multiple.
     fn is_copied(&self, op: OpId, result: ValueId, region: RegionId) -> bool {
         const LANES: i64 = tiles::LANES as i64;
         let shape = self.module.shape(result);

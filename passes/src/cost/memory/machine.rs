@@ -37,21 +37,21 @@ const SMALLEST: u64 = 512;
 const FAST_MEMORY: u64 = 64 << 20;
 
 /// Heap fragmentation, as a fraction (1/11) of the live bytes. For the programs of docs/QUALITY.md, most of the compiler's buffer
-/// assignments take 0.3 to 8 % more than their live bytes, tuple index tables included, and a few up to 17 %. The rest of the fraction
-/// compensates for values that the estimate fuses but the compiler keeps in memory.
+/// assignments take 0.3 to 8 % more than their live bytes, tuple index tables included. A few take up to 17 % more. The rest of the
+/// fraction compensates for values that the estimate fuses but the compiler keeps in memory.
 ///
-/// The compiler places buffers in the order of their definition, each in the smallest gap that holds it. Simulating this with the
-/// compiler's live ranges reproduces its heap sizes within 4 %. With the estimated live ranges, fragmentation is 0 to 31 %, so the
-/// simulation does not predict it.
+/// The compiler places buffers in the order of their definition, each in the smallest gap that holds it. A simulation of this
+/// placement with the compiler's live ranges reproduces its heap sizes within 4 %. With the estimated live ranges, simulated fragmentation
+/// is 0 to 31 %, so the simulation does not predict the compiler's fragmentation.
 const LOST: u64 = 11;
 
 /// Heap fragmentation on GPUs, as a fraction (1/9) of the live bytes. Measured: 1.3 to 10 % for GPT-2 under four strategies, and more for
 /// programs of less than a megabyte, where XLA combines sequential all-gathers.
 const LOST_ON_GPUS: u64 = 9;
 
-/// If the table of a gather or scatter would take at least this many bytes with its rows along the lanes, the TPU compiler keeps the
-/// default layout of the table and its rows. Measured: 2^18 to 2^20 rows of 2 to 64 32-bit numbers (at most 512 MiB) are along the lanes;
-/// 2^21 rows and more (at least 1 GiB) are not. Read-only tables sometimes keep the default layout from 256 MiB on.
+/// The threshold, in bytes with rows along the lanes, from which the TPU compiler keeps the default layout of the table of a gather or
+/// scatter, and of its rows. Measured: 2^18 to 2^20 rows of 2 to 64 32-bit numbers (at most 512 MiB) are along the lanes; 2^21 rows and
+/// more (at least 1 GiB) are not. Read-only tables sometimes keep the default layout from 256 MiB on.
 const TOO_MUCH_IN_ROWS: u64 = 1 << 30;
 
 impl Machine {
@@ -99,7 +99,7 @@ impl Machine {
         }
     }
 
-    /// Returns the bytes of an argument.
+    /// Returns the bytes of an argument of type `ty` in device memory, padding included.
     #[must_use]
     pub fn bytes_of_argument(self, ty: &TensorType) -> u64 {
         self.bytes(ty, ty.dtype.bits(), None)
@@ -154,8 +154,8 @@ impl Machine {
     }
 
     /// Returns the bytes of a tensor in a layout in which shards along `dim` can be all-gathered; `None` if the default layout is such a
-    /// layout. It is not if all layouts with the least padding tile `dim`, and `dim` is not a multiple of the tile. The returned layout has
-    /// `dim` outermost, and the other dimensions are row-major.
+    /// layout. The default layout is unsuitable if all layouts with the least padding tile `dim`, and `dim` is not a multiple of the tile.
+    /// The returned layout has `dim` outermost, and the other dimensions are row-major.
     pub(super) fn bytes_gathered(self, ty: &TensorType, bits: u32, dim: usize) -> Option<u64> {
         let sizes: SmallVec<[u64; 6]> = ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
         if !self.is_tpu() || sizes.len() < 3 || sizes.contains(&0) {
@@ -175,7 +175,7 @@ impl Machine {
     }
 
     /// Returns the bytes of a tensor in a layout in which blocks at one index of `dim` can be read; `None` if the default layout is such a
-    /// layout. It is not if all layouts with the least padding tile `dim`.
+    /// layout. The default layout is unsuitable if all layouts with the least padding tile `dim`.
     pub(super) fn bytes_by_blocks(self, ty: &TensorType, dim: usize) -> Option<u64> {
         let sizes: SmallVec<[u64; 6]> = ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
         if !self.is_tpu() || sizes.contains(&0) {
@@ -202,13 +202,13 @@ impl Machine {
     }
 }
 
-/// Returns the number of elements of a vector with padding: libtpu 0.0.51 stores vectors in tiles of 1024 elements, and a shorter vector in
-/// one tile whose size is the next power of two.
+/// Returns the number of elements of a vector, padding included. libtpu 0.0.51 stores vectors in tiles of 1024 elements. A shorter vector
+/// takes one tile whose size is the next power of two.
 fn in_one_row(elements: u64) -> u64 {
     if elements < TILE { elements.next_power_of_two() } else { elements.next_multiple_of(TILE) }
 }
 
-/// The bytes of `elements` elements. An `i1` element takes a byte.
+/// Returns the bytes of `elements` elements. An `i1` element takes a byte.
 fn in_bytes(elements: u64, bits: u32) -> u64 {
     if bits == 1 { elements } else { elements.saturating_mul(u64::from(bits)).div_ceil(8) }
 }

@@ -8,8 +8,9 @@
 //! * an operation that is fused into its users takes no memory, but its operands stay live until the users run (`fusion`);
 //! * on a TPU, the table of a gather, and a value whose users read it at different positions, are computed once and kept in memory
 //!   (`properties`);
-//! * operations run in program order, with three exceptions that are scheduled as early as possible (`liveness`): those that only produce
-//!   results of the function; those that free more than they allocate and are far after their operands; reductions to tiny results;
+//! * operations run in program order, except for three kinds that are scheduled as early as possible (`liveness`): operations that only
+//!   produce results of the function, operations that free more than they allocate and are far after their operands, and reductions to tiny
+//!   results;
 //! * the initial values of random bit generator loops are computed together if their keys are available at the start, and each loop
 //!   overwrites its initial value (`liveness`);
 //! * in a sum of scatters, all rows are gathered first and then added one after the other (`program`);
@@ -22,9 +23,9 @@
 //! * an all-gathered result is copied on a TPU, and so is the argument to which it is aliased (`gathered`);
 //! * if the temporaries fit in the fast memory of a TPU, main memory holds only tuple index tables (`tables`);
 //! * TPU layouts are tiled and padded, and values that only matmuls read are stored with 16 bits (`program`, `machine`);
-//! * a matmul is fused with its element-wise users. In attention, the scores are fused with their exponentials, and everything else is
-//!   recomputed from these (`products`), but for a v5p a quotient that several matmuls read is kept (`fusion`). On a GPU, matmuls are
-//!   separate kernels without fusion.
+//! * a matmul is fused with its element-wise users. In attention, the scores are fused with their exponentials, and all later values are
+//!   recomputed from the exponentials (`products`). For a v5p, a quotient that several matmuls read is kept (`fusion`). On a GPU, matmuls
+//!   are separate kernels without fusion.
 //!
 //! A call of a separately partitioned function also needs the memory of that function's temporaries.
 //!

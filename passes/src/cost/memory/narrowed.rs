@@ -1,8 +1,8 @@
 //! Stacked layer weights that loops only cast to a narrower type.
 //!
 //! Parameters are often stored with 32 bits and cast to 16 bits for matmuls. If loops use the rows of a stack only in this cast, the TPU
-//! compiler makes one narrow copy of the whole stack, and the loops carry the copy (XLA's `BFloat16Propagation`). An operation that
-//! rounds a row but keeps its type, such as `reduce_precision`, is not such a cast, and prevents the narrow copy.
+//! compiler makes one narrow copy of the whole stack (XLA's `BFloat16Propagation`). The loops then carry the copy. An operation that rounds
+//! a row but keeps its type, such as `reduce_precision`, is not such a cast, and prevents the narrow copy.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpKind, RegionId, ValueId};

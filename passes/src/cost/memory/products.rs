@@ -3,9 +3,9 @@
 //! A matmul and its only user become one operation if the user is element-wise (XLA output fusion), except in these cases:
 //!
 //! * the user only converts the result, and one of its own users reduces it. The matmul and the reduction are then computed together;
-//! * the maximum of each row of the result is taken, as of attention scores, and rows are too long for one operation. One operation then
-//!   computes the matmul and the row maxima. For shorter rows, one operation computes the matmul and the exponentials, and everything else
-//!   is computed from those;
+//! * the maximum of each row of the result is taken, as for attention scores, and rows are too long for one operation. One operation then
+//!   computes the matmul and the row maxima. For shorter rows, one operation computes the matmul and the exponentials, and all later values
+//!   are computed from the exponentials;
 //! * the user (a widening conversion, for example) is itself fused into several users, and the rows of its result, or of an element-wise
 //!   function of it, are reduced;
 //! * other matmuls use the transposed result, or collectives use it. The matmul runs in program order if its result is not larger than each
@@ -105,7 +105,7 @@ fn reduced(module: &Module, walk: &[OpId]) -> Vec<Reduced> {
     reduced
 }
 
-/// Marks matmul results that must be in memory, so that no fused operation contains two matmuls, and none is computed more than once.
+/// Marks matmul results that must be in memory, so that no fused operation contains two matmuls, and no matmul is computed more than once.
 fn one_each(program: &mut Program<'_>, walk: &[OpId], reads: &[Reads], reduced: &[Reduced]) {
     let module = program.module;
     // For each operation that is fused into its user, the matmul that it contains.
@@ -161,12 +161,12 @@ mod tests {
     const OF_SQUARE: u64 = 4 * 512 * 512;
     const NARROW: &str = "tensor<512x128xf32>";
 
-    /// A chain of decompositions. Two of their results are live at a time.
+    /// A chain of decompositions, of which two results are live at a time.
     const CHAIN: &str = "%c1 = stablehlo.cholesky %x, lower = true : tensor<512x512xf32>
         %c2 = stablehlo.cholesky %c1, lower = true : tensor<512x512xf32>
         %c3 = stablehlo.cholesky %c2, lower = true : tensor<512x512xf32>";
 
-    /// The memory of the forward and backward pass of an attention with 16 queries, in units of 16-bit scores.
+    /// Returns the memory of the forward and backward pass of an attention with 16 queries, in units of 16-bit scores.
     fn attention(keys: u64) -> u64 {
         let (scores, wide) = (format!("tensor<16x{keys}xbf16>"), format!("tensor<16x{keys}xf32>"));
         let (key, query) = (format!("tensor<{keys}x128xbf16>"), "tensor<16x128xbf16>");

@@ -146,8 +146,8 @@ impl Program<'_> {
         self.joins_reader[op.index()]
     }
 
-    /// Whether users never recompute the result of an operation: it is a matmul that is fused with its user, or one that is computed
-    /// together with a reduction of its rows, so that its result stays in memory.
+    /// Whether users never recompute the result of an operation. The operation is then a matmul that is fused with its user, or a matmul
+    /// that is computed together with a reduction of its rows and whose result stays in memory.
     pub(super) fn is_left_alone(&self, op: OpId) -> bool {
         self.joins_reader[op.index()] || self.with_rows[op.index()]
     }
@@ -199,7 +199,7 @@ impl Program<'_> {
     }
 }
 
-/// Information about the reads of a value.
+/// The number of uses of a value, and how its users read it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Reads {
     /// The number of uses, in all regions.

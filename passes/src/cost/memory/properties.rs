@@ -190,8 +190,8 @@ impl<'m> Program<'m> {
         let of_result = |table: &[bool]| data.results.first().is_some_and(|v| table[v.index()]);
         let multiplies_alone = is_product(&data.kind) && self.machine.multiplies_alone();
         let fuses_nothing = fuses_nothing(&data.kind) || multiplies_alone || self.is_strided(op);
-        // A reshape takes no memory, and neither does a transpose on a GPU, where matmuls read transposed operands in place. If its result
-        // must be in memory, so must its operand.
+        // A reshape takes no memory, and neither does a transpose on a GPU, where matmuls read transposed operands in place. If the result
+        // of such an operation must be in memory, so must the operand.
         let is_reformed = matches!(data.kind, OpKind::Reshape)
             || self.machine.multiplies_alone() && matches!(data.kind, OpKind::Transpose { .. });
         let hands_on = is_reformed && of_result(&self.hard);
@@ -209,8 +209,8 @@ impl<'m> Program<'m> {
         if let OpKind::Gather(spec) = &data.kind
             && self.machine.is_tpu()
         {
-            // If a gather reads a converted table, only the rows that it reads are converted. This does not apply if it reads elements of
-            // each row, as `take_along_axis` does with logits: both the converted and the original logits are then in memory.
+            // If a gather reads a converted table, only the rows that it reads are converted. If a gather reads elements of each row, as
+            // `take_along_axis` does with logits, both the converted and the original logits are in memory.
             let table = data.operands[0];
             let is_converted = spec.operand_batching_dims.is_empty()
                 && self.is_made_by(table, |kind| matches!(kind, OpKind::Convert));

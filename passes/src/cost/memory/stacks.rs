@@ -1,14 +1,16 @@
 //! Stacked layer weights that the TPU compiler copies to another layout before a loop.
 //!
-//! A TPU tiles the last two dimensions of a tensor. A matmul needs the rows of a matrix in one of these and its columns in the other. If a
-//! weight such as `[features, heads, size]` is contracted over its features, both of its last dimensions are column dimensions, so the TPU
-//! compiler copies it to another layout. If loops take rows of a stack of such weights, it copies the whole stack once before the loops.
+//! A TPU tiles the last two dimensions of a tensor. A matmul needs the rows of a matrix in one of these two dimensions and its columns in
+//! the other. For example, if a weight `[features, heads, size]` is contracted over its features, both of its last dimensions are column
+//! dimensions. The TPU compiler then copies the weight to another layout. If loops take rows of a stack of such weights, the compiler
+//! copies the whole stack once before the loops.
 //!
-//! Similarly, all-gathers of rows concatenate shards along a tiled dimension only if the shards are whole tiles. `[features / 8, 12, 64]`
-//! has its features along the lanes, since tiles of heads and size would have the most padding, and its 96 features are not a whole tile.
-//! It is copied to a layout with features outermost before the all-gather, and heads and size are padded in the copy.
+//! Similarly, all-gathers of rows concatenate shards along a tiled dimension only if the shards are whole tiles. For example, a row
+//! `[96, 12, 64]` (features, heads, size) has its features along the lanes, since tiles of heads and size would have the most padding. The
+//! 96 features are not a whole tile. The stack of such rows is copied to a layout with features outermost before the loops, and heads and
+//! size are padded in the copy.
 //!
-//! If gathers in loops read blocks of several dimensions from an argument, such as the frames of a batch, the argument is copied to a
+//! Gathers in loops may read blocks of several dimensions from an argument, such as the frames of a batch. The argument is then copied to a
 //! layout in which the indexed dimension is not tiled.
 //!
 //! If the rows of a stack are [`narrowed`], the copy has the narrower type.
@@ -90,7 +92,7 @@ struct Stacks<'m> {
 }
 
 impl Stacks<'_> {
-    /// The bits per element of a copy of an argument.
+    /// Returns the bits per element of a copy of an argument.
     fn bits(&self, arg: ValueId) -> u32 {
         if self.narrowed.contains(&arg) {
             return narrowed::TO.bits();
@@ -98,12 +100,12 @@ impl Stacks<'_> {
         self.module.stored(arg).map_or(0, |ty| ty.dtype.bits())
     }
 
-    /// The bytes of a copy of an argument.
+    /// Returns the bytes of a copy of an argument.
     fn bytes(&self, arg: ValueId) -> u64 {
         self.module.stored(arg).map_or(0, |ty| self.machine.bytes(ty, self.bits(arg), None))
     }
 
-    /// The bytes of a copy of an argument whose rows are all-gathered along `dim`; `None` if its layout allows that without a copy.
+    /// Returns the bytes of a copy of an argument whose rows are all-gathered along `dim`; `None` if its layout needs no copy.
     fn bytes_gathered(&self, arg: ValueId, row: ValueId, dim: usize) -> Option<u64> {
         let ty = self.module.stored(arg)?;
         let dim = (ty.shape.len() + dim).checked_sub(self.module.rank(row))?;
@@ -146,7 +148,7 @@ fn hand_on(of: &mut FxHashMap<ValueId, ValueId>, operand: &ValueId, result: Valu
     }
 }
 
-/// The dimension sizes other than 1.
+/// Returns the dimension sizes other than 1.
 fn without_ones(shape: &[i64]) -> impl Iterator<Item = i64> {
     shape.iter().copied().filter(|&n| n != 1)
 }

@@ -1,8 +1,8 @@
 //! Tuple index tables. If all temporaries of a program fit in fast memory (VMEM), these tables are all that it keeps in main memory (HBM).
 //!
-//! The TPU compiler's memory space assignment then prefetches arguments to fast memory and evicts results from it, by asynchronous
-//! copies. Such a copy has a tuple type, and so does the result of a multi-output fusion. For each tuple, main memory holds a table of
-//! the addresses of its elements, aligned to 16 KiB. Tables do not share memory. The following counts are from the compiler's buffer
+//! The TPU compiler's memory space assignment then prefetches arguments to fast memory and evicts results from it, by asynchronous copies.
+//! Such a copy has a tuple type, and so does the result of a multi-output fusion. For each tuple, main memory holds a table of the
+//! addresses of its elements, aligned to 16 KiB. Tables do not share memory. The following numbers of tables are from the compiler's buffer
 //! assignments of the training steps of docs/QUALITY.md:
 //!
 //! * 1 for an argument, which is prefetched; 8 for an argument of more than 1 MiB, which is prefetched in four slices;
@@ -71,7 +71,7 @@ pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usiz
     TABLE / 4 * quarters as u64
 }
 
-/// The number of scalars that a loop carries.
+/// Returns the number of scalars that a loop carries.
 fn carried_numbers(module: &Module, op: OpId) -> usize {
     module.ops[op].operands.iter().filter(|&&value| module.rank(value) == 0).count()
 }
@@ -123,7 +123,7 @@ fn waiting_numbers(module: &Module, all_reduce: OpId) -> usize {
 mod tests {
     use super::*;
 
-    /// The tables of a function with this body, in quarters. `aliased` is the number of results that are aliased to arguments.
+    /// Returns the tables of a function with this body, in quarters. `aliased` is the number of results that are aliased to arguments.
     fn quarters(types: &str, body: &str, aliased: usize) -> u64 {
         let module = shardc_stablehlo::parse(&format!("func.func @main{types} {{ {body} }}")).unwrap();
         let main = module.entry().unwrap();

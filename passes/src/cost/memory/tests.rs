@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use super::*;
 use liveness::FAR_BEHIND;
 
-/// The temporaries of a function with one argument of 1024 bytes. `%0 = C %x` stands for a decomposition, which is never fused.
+/// Returns the bytes of temporaries of a function with one argument of 1024 bytes. `%0 = C %x` stands for a decomposition, which is never
+/// fused.
 fn of(body: &str) -> u64 {
     let module = parsed("", body);
     temporaries(&module, module.entry().unwrap())
@@ -247,7 +248,7 @@ fn a_barrier_copies_nothing() {
     assert_eq!(of(row), 2048, "a reshape shares the memory");
 }
 
-/// The text of a matmul.
+/// Returns the text of a matmul.
 fn dot(result: &str, a: &str, b: &str) -> String {
     format!(
         "{result} = stablehlo.dot_general {a}, {b}, contracting_dims = [1] x [0] : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>\n"
@@ -289,7 +290,7 @@ fn an_update_runs_as_soon_as_it_can_and_frees_its_gradient() {
 
 #[test]
 fn far_operations_that_free_more_than_they_allocate_run_early() {
-    // A chain of matrices, followed by a matmul of each with `rows` rows of 64 bytes, and a sum of the products.
+    // A chain of matrices, followed by a matmul of each with `rows` rows of 64 bytes, and a sum of the matmuls.
     let of = |matrices: usize, rows: usize| {
         let (part, square) = (format!("tensor<{rows}x16xf32>"), format!("tensor<{rows}x{rows}xf32>"));
         let mut text = String::from("%0 = C %x\n");
@@ -346,7 +347,7 @@ fn loop_carried_values_are_counted_once() {
     assert_eq!(of(text), 1024, "the state");
 }
 
-/// The temporaries of a loop that takes a row of a stack of four, and computes `%y` from it and `%none` by `body`.
+/// Returns the bytes of temporaries of a loop that takes a row of a stack of four, and computes `%y` from the row and `%none` by `body`.
 fn of_rows(machine: Machine, stack: &str, result: &str, body: &str) -> u64 {
     let (_, row) = stack.split_once('x').unwrap();
     let (sizes, _) = row.rsplit_once('x').unwrap();
@@ -516,7 +517,7 @@ fn values_that_only_matmuls_read_are_rounded_on_a_tpu() {
     assert_eq!(of(other), 4 * 16 * 128);
 }
 
-/// The text of a scatter that adds eight rows to a table of zeros.
+/// Returns the text of a scatter that adds eight rows to a table of zeros.
 fn scattered(result: &str, table: &str, places: &str, rows: &str, dims: &str) -> String {
     format!(
         "{result} = \"stablehlo.scatter\"(%z, %at, {rows}) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [{dims}], scatter_dims_to_operand_dims = [{dims}], index_vector_dim = 1>}}> ({{
@@ -583,7 +584,7 @@ fn block_lookups_read_a_copy_without_tiles_along_the_index() {
           stablehlo.return %i, %xs, %y : tensor<i32>, tensor<256x84x84x4xui8>, tensor<64x84x84x4xui8>
         }
         return %r#2 : tensor<64x84x84x4xui8> }";
-    // Tiles of four colours by 128 columns.
+    // Tiles of four colors by 128 columns.
     assert_eq!(on_a_tpu(text), (256 + 64) * 84 * 4 * 128);
 }
 

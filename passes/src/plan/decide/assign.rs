@@ -2,15 +2,16 @@
 //!
 //! The search is greedy and starts from the shardings that propagation chose:
 //!
-//! * If all operands and results agree on every factor, this is the assignment.
-//! * Otherwise each tensor proposes its own factors, and the other tensors add factors that do not conflict.
+//! * If all operands and results agree on the axes of every factor, these axes are the assignment.
+//! * Otherwise each tensor proposes the axes of its own sharding, and the other tensors add axes that do not conflict.
 //! * The cheapest proposal wins. The cost is the bytes that reshards and halo exchanges send, plus the larger of arithmetic and memory
 //!   traffic per device (see [`cost`]).
 //! * A dimension whose halo exchange costs too much is all-gathered.
-//! * An axis may move to another factor by all-to-alls before and after the operation, if that saves enough.
+//! * Axes that are left unused may shard another factor. Other axes may move to another factor by all-to-alls before and after the
+//!   operation, if that saves more than `cost::WORTH_EXCHANGING`.
 //!
 //! ```mlir
-//! %0 = stablehlo.dot_general %a, %b ... // %a: [{"x"}, {}], %b: [{}, {"x"}], wanted: [{"x"}, {}]
+//! %0 = stablehlo.dot_general %a, %b ... // %a: [{"x"}, {}], %b: [{}, {"x"}], result: [{"x"}, {}]
 //! ```
 //! "x" cannot shard both `i` and `j`. The proposals of `%a` and of the result agree on `i`, so `%b` is all-gathered:
 //! ```mlir
@@ -37,11 +38,11 @@ pub(crate) type FactorParts = SmallVec<[Parts; 6]>;
 pub(crate) struct Tensor<'a> {
     pub(crate) mapping: &'a TensorMapping,
     pub(crate) sharding: &'a TensorSharding,
-    /// Other shardings in which a copy of this operand exists, because an earlier operation needed it.
+    /// Other shardings in which this operand is already available, through an earlier reshard or operation.
     pub(crate) also: SmallVec<[&'a TensorSharding; 2]>,
     pub(crate) ty: &'a TensorType,
     pub(crate) is_result: bool,
-    /// Whether an operand is available in any sharding without communication; it proposes no assignment.
+    /// Whether the tensor is an operand that is available in any sharding without communication. Such an operand proposes no assignment.
     pub(crate) free: bool,
     /// The fraction of the resharding cost that is charged: 1 / trip count if the reshard is hoisted out of the enclosing loop.
     pub(crate) share: f64,
@@ -71,7 +72,7 @@ impl Site<'_> {
     /// Returns the cheapest assignment that was found; the cost unit is bytes that a device sends. The number of assignments is
     /// exponential. At most eight are tried for each tensor, and for each of them a variant with all-to-alls.
     pub(crate) fn assign(&self, planner: &mut Planner<'_>) -> FactorParts {
-        // This is the common case in a well annotated program, and needs no cost model.
+        // In a well annotated program, the tensors of most operations agree, and no cost model is needed.
         if let Some(agreed) = self.agreed() {
             return agreed;
         }
@@ -112,8 +113,8 @@ impl Site<'_> {
     }
 
     /// Returns the best assignment with all-to-alls before and after the operation, if it saves enough over `best` to justify more
-    /// collectives. Unreduced results are skipped, since they may be reduced together with others; if they are not,
-    /// [`trade_sums`](crate::plan::trade_sums) may replace the reduction.
+    /// collectives. Returns `None` for unreduced results: their all-reduces may be combined with others, and
+    /// [`trade_sums`](crate::plan::trade_sums) may replace the remaining ones.
     fn exchanged(
         &self,
         tried: &[FactorParts],
@@ -213,7 +214,7 @@ impl Site<'_> {
     }
 
     /// Returns the assignment without the dimensions along which a `dynamic_slice` or `gather` needs an all-reduce; `None` if there are no
-    /// such dimensions. If it takes many slices or most elements, all-gathering the operand is cheaper.
+    /// such dimensions. If the operation reads many slices or most elements, all-gathering the operand is cheaper.
     fn without_sums(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let is_read = matches!(self.kind, OpKind::DynamicSlice { .. } | OpKind::Gather(_));
         is_read.then(|| self.without(chosen, |split| split.reduction().is_some()))?
@@ -442,8 +443,8 @@ impl Site<'_> {
         (out, exact)
     }
 
-    /// Returns the assignments that the tensors propose, in the order in which they are added to a candidate: results or operands first, as
-    /// requested, and larger tensors, which cost more to reshard, before smaller ones.
+    /// Returns the assignments that the tensors propose, in the order in which they are added to a candidate. Results or operands come
+    /// first, as requested. Larger tensors, which cost more to reshard, come before smaller ones.
     fn offers<'p>(&self, projected: &'p [FactorParts], results_first: bool) -> Vec<&'p FactorParts> {
         let keyed = self.tensors.iter().zip(projected).filter(|(t, _)| !t.free).map(|(t, parts)| {
             ((t.is_result != results_first, std::cmp::Reverse(t.ty.num_bytes().unwrap_or(0))), parts)
@@ -529,8 +530,8 @@ impl Site<'_> {
         }
     }
 
-    /// Returns the cost of the operation under an assignment, in bytes that a device sends: reshards of operands and results, halo
-    /// exchanges, and the larger of arithmetic and memory traffic.
+    /// Returns the cost of the operation under an assignment, in bytes that a device sends. The cost is the sum of reshards of operands and
+    /// results, halo exchanges, and the larger of arithmetic and memory traffic.
     pub(crate) fn cost(&self, chosen: &FactorParts, planner: &mut Planner<'_>) -> f64 {
         let mut cost = 0.0;
         let mut bytes = 0.0;

@@ -3,11 +3,11 @@
 //! An operation that is [linear](crate::analysis::linear) in an unreduced value may run on each device's partial sum; its result is then
 //! unreduced as well. Any other operation needs the reduced value.
 //!
-//! * Cost decides between the two: a `reduce` shrinks the value, so the all-reduce is cheaper after it; a broadcast is cheaper after the
-//!   all-reduce.
+//! * Cost decides between partial sums and the reduced value. A `reduce` shrinks the value, so the all-reduce is cheaper after it. A
+//!   broadcast enlarges the value, so the all-reduce is cheaper before it.
 //! * If the result is annotated as unreduced, no reduction is needed.
-//! * Other operands of the same linear form, such as the second operand of an addition, are made unreduced: one device keeps the value, the
-//!   others replace it by the identity of the reduction, and nothing is sent.
+//! * Other operands of the same linear form, such as the second operand of an addition, are made unreduced without communication. One
+//!   device keeps the value, and the other devices replace it by the identity of the reduction.
 //! * A narrowing conversion runs on partial sums only if its result is annotated as unreduced, since rounded partial sums lose accuracy.
 //!
 //! ```mlir
@@ -35,7 +35,7 @@ struct Carry {
     /// The axes over which the operands are unreduced, sorted.
     over: Parts,
     by: ReductionKind,
-    /// The unreduced operands.
+    /// The indices of the unreduced operands.
     brought_by: SmallVec<[usize; 2]>,
 }
 

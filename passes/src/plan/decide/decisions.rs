@@ -1,8 +1,8 @@
 //! Memoizes planning decisions, so that identical layers of a model are planned once.
 //!
-//! A decision depends on the operation's kind, its sharding rule, the [`Split`](crate::plan::support::Split) of each factor, and for each
-//! tensor its type, its sharding and the shardings in which it is available. If all of these are equal, the earlier decision is reused.
-//! Types and shardings are interned handles, so most operations take one table lookup.
+//! A decision depends on the operation's kind, its sharding rule, and the [`Split`](crate::plan::support::Split) of each factor. For each
+//! tensor, the decision depends on the type, the sharding, and the shardings in which the tensor is available. If all of these properties
+//! are equal, the earlier decision is reused. Types and shardings are interned handles, so most operations take one table lookup.
 
 use std::hash::Hasher;
 
@@ -116,7 +116,7 @@ impl OpPlanner<'_> {
         let module = &*self.rw.module;
         let data = &module.ops[op];
         if carry::takes_part(module, op) {
-            // Whether an operation with unreduced operands has unreduced results also depends on its regions.
+            // A decision with unreduced tensors is not memoized: whether an operation is linear also depends on its regions.
             let (rule, _) = self.rule_and_splits(op)?;
             let decision = self.decide(op, &rule, copies)?;
             self.warnings.extend(decision.warning);

@@ -52,7 +52,8 @@ fn receives(kind: &OpKind, groups: &ReplicaGroups) -> bool {
     !sends_only_to_some || groups.contains(0)
 }
 
-/// Returns what shows that the collective spans more than one process, and a hint; `None` if there is only one process.
+/// Returns the part of an error message that states why the collective spans more than one process, and a hint. `None` if there is only
+/// one process.
 fn further_processes(module: &Module, op: OpId) -> Option<(String, &'static str)> {
     const MANUAL: &str = "put per-device code into an sdy.manual_computation (jax.shard_map); elsewhere write the program for one device and annotate it, and shardc inserts the collectives";
     if let Some(n) = module.num_replicas().filter(|&n| n > 1) {

@@ -1,8 +1,8 @@
 //! Operations with side effects, such as infeed and outfeed.
 //!
-//! Outside of manual computations, every device executes them with replicated operands: the host feeds the full value to each device, and
-//! receives it from each. XLA rejects such operations unless they name their devices; planning prints a note instead. In a manual
-//! computation, the program itself defines the behavior of each device.
+//! Outside of manual computations, every device executes such an operation with replicated operands: the host feeds the full value to each
+//! device, and receives it from each. XLA rejects such operations unless they name their devices; planning reports a warning (SH0316)
+//! instead. In a manual computation, the program itself defines the behavior of each device.
 
 use shardc_ir::{Attr, Class, Diagnostic, Effect, OpId, OpKind};
 
@@ -13,7 +13,7 @@ use crate::rules::is_identity;
 const BETWEEN_DEVICES: i64 = 1;
 
 impl OpPlanner<'_> {
-    /// Prints a note that every device executes `op`, if that is observable; rejects `op` if it communicates between devices.
+    /// Warns that every device executes `op`, if its side effect is observable; rejects `op` if it communicates between devices.
     pub(super) fn check_side_effect(&mut self, op: OpId) {
         let data = &self.rw.module.ops[op];
         let has_effect = match &data.kind {

@@ -1,8 +1,8 @@
 //! Partitions slices of few rows of a sharded dimension with an all-reduce instead of a halo exchange.
 //!
 //! Each device contributes its rows of the slice, and zeros elsewhere: the result is unreduced. `x[5]` of 16 rows over 8 devices is then an
-//! all-reduce of one row, or a reduce-scatter if its user is sharded. A result sharded along the sliced dimension would be an all-gather
-//! of 8 blocks of one row, 7 of them padding.
+//! all-reduce of one row, or a reduce-scatter if its user is sharded. A result that is sharded along the sliced dimension would have 8
+//! blocks of one row, 7 of them padding, and users would all-gather all 8.
 //!
 //! Conditions, for each sliced dimension:
 //!
@@ -10,7 +10,7 @@
 //! * The result has less than half of the rows of the dimension.
 //! * No dimension of the result is empty.
 //!
-//! Planning chooses between this and the halo exchange by cost.
+//! Planning chooses between the all-reduce and the halo exchange by cost.
 //!
 //! ```mlir
 //! %0 = stablehlo.slice %a [7:9, 0:4096] : (tensor<64x4096xf32>) -> tensor<2x4096xf32> // %a, %0: [{"x"}, {}]
@@ -30,7 +30,7 @@ use crate::windows::is_windowed;
 /// The maximum number of dimensions for which each subset is tried. With more dimensions, the all-reduce is over all of them or over none.
 const MAX_DIMS: usize = 3;
 
-/// Returns the sharding rules by which a slice is an all-reduce of the rows of each block: one rule for each subset of its sharded
+/// Returns the sharding rules that compute a slice as an all-reduce of the rows of each block: one rule for each subset of its sharded
 /// dimensions. `rule` is the rule with a halo exchange.
 pub(super) fn as_sums(module: &Module, op: OpId, rule: &ShardingRule) -> SmallVec<[ShardingRule; 1]> {
     let data = &module.ops[op];

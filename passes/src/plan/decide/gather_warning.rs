@@ -46,7 +46,7 @@ impl OpPlanner<'_> {
                     rule.operands[i].dims[dim].iter().all(|&f| splits[usize::from(f)] == Split::Halo)
                 })
             };
-            // If the same axes also shard the result along this dimension, the reason is that windows extend over too many blocks.
+            // If the same axes also shard the result along this dimension, windows that extend over too many blocks cause the all-gather.
             let is_alike = |dim: usize| {
                 let factor = rule.and_then(|(rule, _)| Some((rule, *rule.operands[i].dims[dim].first()?)));
                 let place = factor.and_then(|(rule, f)| rule.results.first()?.find(f));
@@ -102,7 +102,7 @@ impl OpPlanner<'_> {
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Plans the decompositions of arguments with these shardings.
+    /// Plans `operations` on the argument `%a` with this sharding.
     fn planned(dims: &str, operations: &str) -> Around {
         let program = format!(
             r#"func.func @main(%a: tensor<1x64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}) -> tensor<1x64x64xf32> {{

@@ -1,5 +1,5 @@
-//! Warns about values that are all-gathered on every device although no annotation requests this (SH0909). The cause is that the shardings
-//! of the operands and results of an operation contradict each other.
+//! Warns about values that are replicated on every device although no annotation requests an all-gather (SH0909). The cause is that the
+//! shardings of the operands and results of an operation contradict each other.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
@@ -75,7 +75,7 @@ impl Requests {
                     | OpKind::ShardingConstraint(_)
                     | OpKind::Reshard(_) => (op, 0),
                     OpKind::BroadcastInDim { .. } if is_as_large(module, op) => (op, 0),
-                    // The weights may be offloaded to host memory.
+                    // For example, the custom call that copies an offloaded weight from host memory to the device.
                     OpKind::CustomCall(ref call) if is_identity(&call.target) => (op, 0),
                     _ => return false,
                 },
@@ -99,7 +99,7 @@ impl Requests {
 pub(crate) fn gathered(module: &Module, body: RegionId, requested: &Requests, plan: &Plan) -> Vec<Gather> {
     let is_meant =
         |op: OpId| requested.constraints[op] || requested.reshards[op] || plan.between_steps.contains(&op);
-    // Few programs have such values, and this search is cheaper than building the use lists of the whole module.
+    // Few programs replicate values without a request, so the use lists of the module are built only if there is such a value.
     let whole: Vec<OpId> = program_ops(module, body)
         .into_iter()
         .filter(|&op| !is_meant(op) && is_replicating(module, op))
@@ -113,7 +113,7 @@ pub(crate) fn gathered(module: &Module, body: RegionId, requested: &Requests, pl
     let mut gathers = Vec::new();
     for op in whole {
         let readers = uses.of(module.ops[op].results[0]);
-        // A dead value has no user.
+        // If all users are terminators, the value is dead or only returned.
         if readers.iter().all(|&(op, _)| matches!(module.ops[op].kind, OpKind::Return)) {
             continue;
         }

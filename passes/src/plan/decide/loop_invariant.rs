@@ -37,8 +37,8 @@ impl LoopInvariance {
         let &[_, body] = module.ops[op].regions.as_slice() else { return None };
         let returned = &module.ops[module.terminator(body)?].operands;
         let args = module.regions[body].args.iter().zip(returned);
-        // An argument is invariant if the body returns it unchanged. One pass is enough: an argument that returns another invariant value
-        // counts as varying, which only misses an opportunity.
+        // An argument is invariant if the body returns it unchanged. One pass is enough: an argument whose next value is another
+        // invariant value counts as varying, which only misses an opportunity.
         let mut varying: FxHashSet<ValueId> =
             args.filter(|(arg, returned)| arg != returned).map(|(&arg, _)| arg).collect();
         for &inner in &module.regions[body].ops {
@@ -54,12 +54,12 @@ impl LoopInvariance {
         Some(LoopInvariance { trips, kept: keep_bytes / PART, varying, added })
     }
 
-    /// Returns the fraction of a reshard's cost that is charged to each iteration.
+    /// Returns the fraction of the cost of a reshard of `value` that is charged to each iteration.
     pub(super) fn share(&self, module: &Module, value: ValueId) -> f64 {
         self.once(module, value, !self.varying.contains(&value))
     }
 
-    /// Returns the fraction of an all-reduce's cost that is charged to each iteration.
+    /// Returns the fraction of the cost of an all-reduce of `value` that is charged to each iteration.
     pub(super) fn share_of_sum(&self, module: &Module, value: ValueId) -> f64 {
         self.once(module, value, self.added.contains(&value))
     }
@@ -71,7 +71,7 @@ impl LoopInvariance {
     }
 }
 
-/// How often a value is only added to a loop-carried value, directly or by slices, and the bytes of those slices.
+/// The number of uses of a value that add the value or a slice of it to a loop-carried value, and the total bytes of these slices.
 #[derive(Clone, Copy, Default)]
 struct Added {
     reads: usize,
@@ -79,7 +79,7 @@ struct Added {
 }
 
 /// Returns the values that the body of a loop only adds to loop-carried values, and values of which only slices are added. The slices
-/// together are no larger than the value: `collectives/clean/sink.rs` slices the partial sums.
+/// together are no larger than the value, so that `collectives/clean/sink.rs` reduces each slice separately.
 fn added_up(module: &Module, op: OpId, body: RegionId, uses: &Uses) -> FxHashSet<ValueId> {
     let only_reader = |value: ValueId| match uses.of(value) {
         &[(reader, _)] => Some(reader),
@@ -96,7 +96,7 @@ fn added_up(module: &Module, op: OpId, body: RegionId, uses: &Uses) -> FxHashSet
         return out;
     }
     let bytes = |value: ValueId| module.stored(value).and_then(TensorType::num_bytes).unwrap_or(i64::MAX);
-    // Users come before producers.
+    // In reverse order, users come before producers.
     for &inner in module.regions[body].ops.iter().rev() {
         let data = &module.ops[inner];
         for &result in &data.results {

@@ -17,7 +17,7 @@ impl OpPlanner<'_> {
         copies: &mut AvailableCopies,
     ) {
         if let Some(mesh) = mesh_of(self.rw.module, &spec) {
-            // Nested manual computations are renamed together with the outer one.
+            // The outer manual computation is renumbered together with its nested ones.
             let is_other = !self.mesh.has_devices_of(&self.rw.module.meshes[mesh]);
             if self.scope.is_none()
                 && is_other

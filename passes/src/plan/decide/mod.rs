@@ -4,7 +4,7 @@
 //! [`OpKind::Reshard`] where an operand has a different sharding, or where propagation chose a different sharding for the result.
 //!
 //! * Tensors that agree on every factor need no decision. Otherwise each tensor proposes an assignment, and the cheapest wins. The cost is
-//!   the bytes that reshards send, plus arithmetic and memory traffic, in one unit (see [`cost`]).
+//!   the bytes that reshards send, plus arithmetic and memory traffic, in one unit (see [`cost`](crate::cost)).
 //! * Axes that are unused because the operation needs a dimension unsharded may shard another dimension: all-to-alls before and after the
 //!   operation send less than an all-gather. If two tensors use an axis for different factors, such as a table and its indices, the axis
 //!   may move to a factor that both have (`Site::exchanged`).
@@ -64,7 +64,7 @@ use crate::rules::sharding_rule::ShardingRule;
 /// A warning about an all-gather that no annotation requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Gather {
-    /// The operation.
+    /// The operation that uses the replicated value.
     pub(crate) op: OpId,
     /// The warning. It gives the bytes of the replicated operand on each device, summed over the executions of the operation.
     pub(crate) warning: Diagnostic,
@@ -183,7 +183,7 @@ impl OpPlanner<'_> {
         // Each region has its own copies, since a copy that is created in a branch does not dominate the code after the branch.
         let mut copies = AvailableCopies::default();
         while let Some(op) = self.rw.next_op() {
-            // The other operations are still visited, so that every entered region is exited.
+            // After an interrupt, the remaining operations are still visited, so that every entered region is exited.
             if !self.is_interrupted() {
                 self.op(op, returns, &mut copies);
             }
@@ -191,7 +191,7 @@ impl OpPlanner<'_> {
         self.invariance = outer;
     }
 
-    /// Whether planning must end early. The first time, the reason is reported as an error.
+    /// Whether planning must end early. The first call that returns true also reports the reason as an error.
     fn is_interrupted(&mut self) -> bool {
         if !self.interrupted
             && let Err(interruption) = self.interrupt.check()
@@ -276,7 +276,7 @@ impl OpPlanner<'_> {
 
     fn while_loop(&mut self, op: OpId, copies: &mut AvailableCopies) {
         let wanted = self.result_shardings(op);
-        // This must come before operands are replaced: trip counts are computed from the constants that enter the loop.
+        // The loop is analyzed before its operands are replaced: trip counts are computed from the constants that enter the loop.
         let invariance = LoopInvariance::of(self.rw.module, op, self.keep_bytes, &self.uses);
         self.require_all(op, &wanted, copies);
         let regions = self.rw.module.ops[op].regions.clone();
@@ -343,8 +343,8 @@ impl OpPlanner<'_> {
         self.rw.module.ops[op].operands[i] = self.available(value, to, copies);
     }
 
-    /// Returns `value` in the sharding `to`, for the current operation: the value itself, an available copy, a rematerialization without
-    /// communication, or a reshard of the smallest value from which it can be computed.
+    /// Returns `value` in the sharding `to`, for the current operation. The result is the value itself, an available copy, a
+    /// rematerialization without communication, or a reshard of the smallest value from which `value` can be computed.
     fn available(&mut self, value: ValueId, to: ShardingId, copies: &mut AvailableCopies) -> ValueId {
         let Some(has) = self.rw.module.shardings.of(value).filter(|&has| has != to) else { return value };
         let (from, wanted) = (self.rw.module.shardings.get(has), self.rw.module.shardings.get(to));

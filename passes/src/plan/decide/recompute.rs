@@ -1,6 +1,7 @@
 //! Rematerialization instead of resharding, for values computed from constants, iotas and scalars alone.
 //!
-//! Such a value, for example a causal mask, is *free*: each device can recompute its shard in any sharding, and nothing is sent.
+//! A value that is computed from constants, iotas and scalars alone, for example a causal mask, is *free*: each device can recompute its
+//! shard in any sharding, and nothing is sent.
 //!
 //! Conditions:
 //!
@@ -8,7 +9,7 @@
 //! * The value would otherwise be sent. A chain of several operations is not recomputed to replace a local slice.
 //!
 //! Some operations cannot compute a shard from shards of their operands, such as a reshape between dimensions that the axes do not divide.
-//! They are recomputed on replicated values and then sliced, if that takes less time than sending the result.
+//! Such an operation is recomputed on replicated values and its result is sliced, if that costs less than sending the result.
 //!
 //! ```mlir
 //! %0 = stablehlo.iota dim = 0 : tensor<8x8xi32>
@@ -37,9 +38,9 @@ use crate::rules::rule_of;
 /// The operand of a step: an existing value, or the result of an earlier step.
 #[derive(Clone, Copy)]
 enum Source {
-    /// It exists already.
+    /// A value that exists already.
     Value(ValueId),
-    /// The step of this index produces it.
+    /// The result of the step with this index.
     Step(usize),
 }
 

@@ -3,7 +3,7 @@
 //! Conditions:
 //!
 //! * At most `MAX_OPS` operations are between the smaller value and the reshard.
-//! * Each of them computes every element from one element, so that the result is bit-identical.
+//! * Each of these operations computes every element from one element, so that the result is bit-identical.
 //! * The new reshard and the recomputed operations together cost less than the old reshard.
 //!
 //! ```mlir
@@ -25,7 +25,7 @@ use crate::reshard::Planner;
 /// The maximum number of recomputed operations.
 const MAX_OPS: usize = 4;
 
-/// A replacement for a reshard: reshard `source`, then recompute the operations of `again`.
+/// A replacement for a reshard: a reshard of `source`, followed by the recomputed operations of `again`.
 #[derive(Debug)]
 pub(super) struct EarlierReshard {
     pub(super) source: ValueId,
@@ -87,8 +87,8 @@ fn local_bytes(
     Some(local.iter().map(|&n| n as f64).product::<f64>() * f64::from(dtype.bits()) / 8.0)
 }
 
-/// Returns the operand of an operation that computes each element from one element, and an operand sharding from which each device can
-/// compute its shard of the result in the sharding `result`.
+/// Returns the operand of an operation that computes each element from one element. Also returns an operand sharding from which each device
+/// can compute its shard of the result in the sharding `result`.
 fn operand_sharding(module: &Module, op: OpId, result: &TensorSharding) -> Option<(ValueId, TensorSharding)> {
     let data = &module.ops[op];
     let (&[operand], &[made]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };

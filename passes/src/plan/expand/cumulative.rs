@@ -1,8 +1,8 @@
 //! Two-stage prefix scan: cumulative sums, products and extremes along a sharded dimension.
 //!
-//! Each device scans its own block. The totals, one row per block, are all-gathered and scanned, and each device combines its block with
-//! the total of the preceding blocks (the following ones, for a reverse scan). A halo exchange would send all elements, since the windows
-//! extend over all blocks.
+//! Each device scans its own block. The totals, one row per block, are all-gathered and scanned. Each device then combines its block with
+//! the total of the preceding blocks (of the following blocks, for a reverse scan). A halo exchange would send all elements, since the
+//! windows extend over all blocks.
 //!
 //! Conditions:
 //!
@@ -80,7 +80,7 @@ impl Steps<'_, '_> {
         let (dim, backward) = scanned_dim(spec, &ty.shape)?;
         let [split] = self.split_dims(operand, [dim])?[..] else { return None };
         let kind = reduction_of(self.rw.module, region, 1)?;
-        // Both steps start from the initial value and use it as padding. An initial value that is not the identity, such as 1 in a sum,
+        // Both scans start from the initial value and use it as padding. An initial value that is not the identity, such as 1 in a sum,
         // would be counted several times.
         if !init_counts_for_nothing(self.rw.module, self.at) || ty.shape.contains(&0) {
             return None;

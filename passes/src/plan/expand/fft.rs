@@ -24,7 +24,7 @@ use shardc_ir::{
 
 use super::Steps;
 
-/// The next step.
+/// One step of the expanded transform.
 enum Stage {
     /// A transform along these dimensions, which are unsharded.
     Transform(Vec<usize>),
@@ -76,7 +76,7 @@ impl Transform {
                 stages.push(Stage::Transform(whole));
                 continue;
             }
-            // If other dimensions cannot be sharded by all of these axes, some transforms are delayed until others are done.
+            // If other dimensions cannot be sharded by the axes of all ready dimensions, some transforms are delayed until others are done.
             let mut is_moved = false;
             for &d in &ready {
                 let place = self.place_for(mesh, &dims[d], &dims, to, &ready, &left);
@@ -246,8 +246,9 @@ impl Steps<'_, '_> {
         self.emit(OpKind::Transpose { permutation: permutation.clone() }, &[value], &shape, dtype, &dims)
     }
 
-    /// Sets the sharding that the steps produce on the result of the transform, and on values computed element-wise from it, if their only
-    /// other users are transforms. Otherwise, the result would be resharded to its old sharding and back.
+    /// Sets the sharding that the steps produce on the result of the transform, and on values computed element-wise from it. Otherwise, the
+    /// result would be resharded to its old sharding and back. Conditions: the only other users of these values are transforms, and the
+    /// other operands, which must be resharded, have fewer bytes than the values whose reshards are saved.
     fn keep_transformed_sharding(
         &mut self,
         result: ValueId,

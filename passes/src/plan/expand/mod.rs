@@ -8,7 +8,7 @@
 //!   all-gathered results;
 //! * `two_stage_sort`: if only the first or last `n` elements of a sort are used, each block contributes `n` candidates;
 //! * `cumulative`: a prefix scan scans each block, and adds the totals of the preceding blocks;
-//! * `fft`: a multi-dimensional FFT is a sequence of one-dimensional ones, with all-to-alls between;
+//! * `fft`: a multi-dimensional FFT is a sequence of one-dimensional FFTs, with all-to-alls between them;
 //! * `static_update`: an update at a known position becomes a pad of the update and a `select`;
 //! * `uneven_reshape`: a reshape between dimensions that the axes do not divide is computed on equal blocks, and a halo exchange moves
 //!   the block boundaries.
@@ -99,7 +99,8 @@ fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHash
     reshards
 }
 
-/// Emits the steps of an expanded operation before it (and one step after it), with its source location.
+/// Emits the steps of an expanded operation before the operation, and for `top_k` one step after it. Each step has the source location of
+/// the operation.
 pub(super) struct Steps<'a, 'm> {
     pub(super) rw: &'a mut Rewriter<'m>,
     pub(super) mesh: MeshId,

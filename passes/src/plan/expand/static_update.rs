@@ -1,8 +1,8 @@
 //! Updates at constant indices: `x.at[1:].set(y)`, `x.at[::2].add(y)`, a `dynamic_update_slice` with constant start indices.
 //!
 //! If the updated dimension is sharded, a device's block of the update does not match its block of the operand. The update is therefore
-//! padded to the operand's size, and a `select` combines the two. This needs a halo exchange. Otherwise the update would be all-gathered,
-//! and for a `scatter` the operand as well.
+//! padded to the operand's size, which takes a halo exchange, and a `select` combines the padded update with the operand. Otherwise the
+//! update would be all-gathered, and for a `scatter` the operand as well.
 //!
 //! Condition: the update is within bounds. Back ends disagree on which elements of a partly out-of-bounds update a `scatter` ignores.
 //!
@@ -60,19 +60,19 @@ struct Sliced {
     source: ValueId,
     /// The padding that moves the source to the position of the update.
     padding: PadSpec,
-    /// The cost of this halo exchange less the cost of the slice, in bytes that a device sends.
+    /// The cost of the halo exchange for this padding minus the cost of the slice, in bytes that a device sends.
     cost: f64,
 }
 
 /// How a dimension of the update is extended to the size of the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Grow {
-    /// The sizes are equal.
+    /// The sizes are equal, so the dimension is not extended.
     No,
-    /// By padding.
+    /// The update is padded along the dimension.
     Pad,
-    /// By a `dynamic_update_slice` into zeros: the update is replicated along the dimension, and each device writes the elements of its
-    /// block.
+    /// A `dynamic_update_slice` writes the update into zeros. The update is replicated along the dimension, and each device writes the
+    /// elements of its block.
     Write,
 }
 
@@ -243,8 +243,8 @@ impl Steps<'_, '_> {
         Some(sum)
     }
 
-    /// If the update is a slice, returns its source, provided that one halo exchange to pad the source costs no more than two to slice it
-    /// and to pad the slice. The mask removes the additional elements.
+    /// Returns the source of an update that is a slice, if one halo exchange to pad the source costs no more than two halo exchanges: one
+    /// to slice the source, and one to pad the slice. The mask removes the additional elements.
     fn sliced(
         &self,
         update: &Update,
@@ -285,8 +285,8 @@ impl Steps<'_, '_> {
         is_less.then(|| Sliced { source, padding: spec, cost: at_once - slice.unwrap_or(0.0) })
     }
 
-    /// Returns the mask of the updated elements. Along each dimension, these are the indices from the first to the last, in multiples of
-    /// the step.
+    /// Returns the mask of the updated elements. Along each dimension, the updated elements are at the indices from the first to the last,
+    /// in multiples of the step.
     fn mask(&mut self, places: &Places, ty: &TensorType, dims: &[DimSharding]) -> Option<ValueId> {
         let mut mask: Option<ValueId> = None;
         for (d, at) in places.along.iter().enumerate() {
@@ -372,8 +372,8 @@ impl Update {
 }
 
 impl Places {
-    /// Returns the positions of a scatter of one window, or of single rows at equal distances. `None` if they are unknown, out of bounds,
-    /// or not in the order of the update's dimensions.
+    /// Returns the positions of a scatter of one window, or of single rows at equal distances. `None` if the positions are unknown, out of
+    /// bounds, or not in the order of the update's dimensions.
     fn of_scatter(
         module: &Module,
         spec: &ScatterSpec,
@@ -453,7 +453,8 @@ impl Places {
 }
 
 impl Combine {
-    /// Returns how a scatter's region combines the two elements; `None` if it is not a single binary operation on them.
+    /// Returns how a scatter's region combines an element of the operand with an element of the update. `None` unless the region returns
+    /// the element of the update, or is a single binary operation on the two elements.
     fn of(module: &Module, region: RegionId) -> Option<Combine> {
         let returned = *module.ops[module.terminator(region)?].operands.first()?;
         let argument = |value: ValueId| match module.values[value].def() {

@@ -4,8 +4,8 @@
 //! `c` is padded to `k * c` with neutral elements and reshaped to two dimensions of sizes `k` and `c`. The first step reduces the dimension
 //! of size `c`, which is not sharded. Both steps are operations on global values, and are planned like any other operation.
 //!
-//! StableHLO lets a reduction group its elements in any way, and start each group from the initial value. The order of elements is
-//! preserved, so the first of equal elements is selected.
+//! StableHLO allows an implementation to group the elements of a reduction in any way, and to start each group from the initial value.
+//! The order of elements is preserved, so the first of equal elements is selected.
 //!
 //! ```mlir
 //! %0:2 = stablehlo.reduce(%a init: %low), (%i init: %zero) across dimensions = [1] : ... // tensor<6x26>, [{}, {"x"}], "x"=4
@@ -166,7 +166,7 @@ impl Steps<'_, '_> {
         self.place(values, &dims);
         self.place(positions, &dims);
 
-        // An operand with the global index of each element.
+        // The global index of a candidate is its block number times the block size, plus its position in the block.
         let number = self.emit(OpKind::Iota { dim: last as u32 }, &[], &shape, index, &dims);
         let size = self.splat(&(block as i32).to_le_bytes(), index);
         let broadcast = OpKind::BroadcastInDim { dims: DimList::new() };
@@ -186,7 +186,7 @@ impl Steps<'_, '_> {
         }
         self.rw.module.ops[self.at].operands[0] = gathered[0];
 
-        // The operation now returns positions among the gathered candidates; global indices are looked up from them.
+        // The operation now returns positions among the gathered candidates; a gather maps them to global indices.
         self.rw.module.renew_result(self.at, 1);
         let chosen = self.rw.module.ops[self.at].results[1];
         let sharding = self.rw.module.shardings.of(largest);
@@ -195,8 +195,8 @@ impl Steps<'_, '_> {
         Some(())
     }
 
-    /// Adds a gather after the operation. In each row of `positions`, it selects the elements at the indices `chosen`. The result of the
-    /// gather replaces `old`.
+    /// Adds a gather after the operation. In each row of `positions`, the gather selects the elements at the indices `chosen`. The result
+    /// of the gather replaces `old`.
     fn look_up(&mut self, positions: ValueId, chosen: ValueId, old: ValueId, last: usize) {
         let batch: DimList = (0..last as u32).collect();
         let spec = GatherSpec {

@@ -1,15 +1,15 @@
 //! Two-stage sort along a sharded dimension, if only the first or last elements of the result are used.
 //!
 //! Each device sorts its block and keeps as many elements at the used end as the slices take (the candidates of the block). The candidates
-//! are all-gathered and sorted again. They are gathered in the order of the blocks, so that a stable sort stays stable.
+//! are all-gathered and sorted again. Candidates are gathered in the order of the blocks, so that a stable sort stays stable.
 //!
 //! Conditions:
 //! * Every use of every result is a slice with stride 1 along the sorted dimension, and all slices take elements from the same end.
-//! * All candidates together are at most half of the dimension. If an all-to-all could shard another dimension instead, they are at most
-//!   one block.
+//! * All candidates together have at most half of the dimension's elements. If an all-to-all could shard another dimension instead, the
+//!   candidates have at most as many elements as one block.
 //!
-//! If the number of blocks does not divide the dimension, a flag that marks padding becomes the first sort key, so that padding comes after
-//! all elements if the first elements are used, and before them otherwise.
+//! If the number of blocks does not divide the dimension, a flag that marks padding becomes the first sort key. Padding then comes after
+//! all elements if the first elements are used, and before all elements otherwise.
 //!
 //! ```mlir
 //! %0 = "stablehlo.sort"(%x) ... : (tensor<65536xf32>) -> tensor<65536xf32>       // 8 blocks
@@ -73,7 +73,7 @@ impl Steps<'_, '_> {
         if few == 0 || few * blocks > limit {
             return None;
         }
-        // A flag marks padding, so that padding is sorted to the unused end.
+        // A flag marks padding, so that padding is sorted to the unused end. The fill value itself is arbitrary.
         let is_padded = size % blocks != 0;
         let fills = dtypes.iter().map(|&dtype| identity(zero_of(dtype), dtype)).collect::<Option<Vec<_>>>();
         let fills = fills.filter(|_| is_padded).unwrap_or_default();
@@ -88,7 +88,7 @@ impl Steps<'_, '_> {
             let value = if is_alike { operand } else { self.reshard(operand, &dims) };
             let fill = match fills.get(i) {
                 Some(bytes) => self.splat(bytes, dtype),
-                // No padding is needed.
+                // Blocks of equal size are not padded, and the fill value is unused.
                 None => value,
             };
             parts.push(self.blocks(value, &[(along, blocks)], fill)?);

@@ -1,8 +1,8 @@
 //! Expands reshapes that merge or split a dimension whose size is not divisible by its axes.
 //!
-//! A device's block of rows in the operand then has other elements than its block of the result. The dimension of `n` rows of `m` elements
-//! is padded to `k` equal blocks of complete rows, and reshaped. A second `pad`, whose high padding may be negative, produces the equal
-//! blocks of the result; it moves block boundaries by a halo exchange.
+//! A device's block of rows of the operand then contains other elements than its block of the result. The dimension of `n` rows of `m`
+//! elements is padded to `k` equal blocks of complete rows, and reshaped. A second `pad`, whose high padding may be negative, produces the
+//! equal blocks of the result. The second `pad` moves block boundaries by a halo exchange.
 //!
 //! Condition: the same axes shard operand and result along the major dimension of one group of dimensions, and at least one of the two
 //! unevenly.
@@ -29,8 +29,8 @@ struct ReshapeGroup {
 }
 
 impl ReshapeGroup {
-    /// Returns the first dimension of the group with more than one element in the operand, and that in the result; `None` if either has
-    /// none.
+    /// Returns the group's first dimension with more than one element in the operand, and the first such dimension in the result. `None` if
+    /// the operand or the result has no such dimension.
     fn major(&self, input: &[i64], output: &[i64]) -> Option<(usize, usize)> {
         let first = |(start, end): (usize, usize), shape: &[i64]| (start..end).find(|&d| shape[d] > 1);
         Some((first(self.from, input)?, first(self.to, output)?))
@@ -101,7 +101,8 @@ impl Steps<'_, '_> {
         );
         let (held, wanted) = (rows(input.shape[d]) * row_in, rows(output.shape[p]) * row_out);
         // Example: `[10, 4]` to `[40]` over 4 devices. Blocks of 3 rows have 12 elements each, 48 in all; blocks of the result have 10.
-        // Only block boundaries move between the two. `flat` returns the shape in which one dimension of `n` elements replaces the group.
+        // Only block boundaries differ between operand and result. `flat` returns the shape in which one dimension of `n` elements replaces
+        // the group.
         let flat = |n: i64| -> Vec<i64> {
             let (before, behind) = (&output.shape[..group.to.0], &output.shape[group.to.1..]);
             before.iter().copied().chain([n]).chain(behind.iter().copied()).collect()

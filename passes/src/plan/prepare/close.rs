@@ -38,7 +38,7 @@ pub(super) fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId)
         known.insert((given, rank), id);
         module.shardings.set(value, Some(id));
     }
-    // The attributes of these operations contain the sharding of their result.
+    // The attribute of a sharding constraint or reshard contains the sharding of its result.
     for op in ops {
         let Some(id) = module.ops[op].results.first().and_then(|&result| module.shardings.of(result)) else {
             continue;
@@ -86,7 +86,7 @@ pub(crate) fn close_results(
 /// Returns the mesh of all shardings under `body`. Argument shardings may refer to a mesh with a different device order.
 ///
 /// # Errors
-/// Returns SH0391 if they are not closed and on one mesh.
+/// Returns SH0391 if the shardings are not closed and on one mesh.
 pub(crate) fn unified_mesh(module: &Module, body: RegionId) -> Result<MeshId, Vec<Diagnostic>> {
     let failed = || {
         let message = "the shardings of the program are not closed and on one mesh";

@@ -2,7 +2,7 @@
 //!
 //! The device order matters only where data enters and leaves the program: there, the sharding determines which device holds each block.
 //! Planning therefore uses one order inside, and permutes the blocks of parameters and results on other meshes at the function boundary. In
-//! a manual computation on such a mesh, device ids are renumbered (see [`renamed`](crate::manual::renamed)).
+//! a manual computation on a mesh in another order, device ids are renumbered (see [`renamed`](crate::manual::renamed)).
 
 use shardc_ir::{
     Build, FuncId, Mesh, MeshId, Module, OpId, OpKind, RegionId, Rewriter, ShardingId, ValueDef, ValueId,
@@ -11,7 +11,8 @@ use shardc_ir::{
 use super::meshes::tidy;
 use crate::analysis::regions::program_ops;
 
-/// A parameter or result whose sharding refers to a mesh in another device order, with that sharding.
+/// A parameter or result whose sharding refers to a mesh in another device order. `sharding` is the equivalent sharding on a mesh with the
+/// planned axes and that device order.
 #[derive(Clone, Debug)]
 pub(crate) struct Crossing {
     pub(super) index: usize,

@@ -1,5 +1,5 @@
-//! Dynamic shapes. As in Shardy, propagation does not shard tensors with dynamic sizes. If the program itself shards such a tensor, this
-//! is an error, since the size of a block would depend on the dynamic size.
+//! Dynamic shapes. As in Shardy, propagation does not shard tensors with dynamic sizes. A program that itself shards such a tensor is
+//! rejected, since the size of a block would depend on the dynamic size.
 
 use shardc_ir::{Diagnostic, FuncId, Module, RegionId, ShardingId, Span, TypeId};
 

@@ -42,7 +42,7 @@ pub(crate) fn notes(module: &Module, func: FuncId, body: RegionId) -> Vec<Diagno
     args.chain(results).chain(ops).collect()
 }
 
-/// Returns the sharding that planning uses for a tensor of this rank: replicated if the sharding is maximal.
+/// Returns the replicated sharding that planning uses for a tensor of this rank if `sharding` is maximal; `None` otherwise.
 pub(crate) fn on_all(
     module: &Module,
     sharding: &TensorSharding,

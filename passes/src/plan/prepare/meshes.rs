@@ -1,8 +1,8 @@
 //! Mesh unification: finds the one mesh that planning uses.
 //!
 //! A program may define several meshes over the same devices, such as `data=8` and `a=2, b=4`. Their axes are products of axes of a finer
-//! mesh, which can express every sharding. If device orders differ, the finer mesh uses the order of most parameters and results (see
-//! [`device_order`](super::device_order)).
+//! mesh, which can express every sharding. If device orders differ, the finer mesh uses the device order in which most bytes of parameters
+//! and results are given (see [`device_order`](super::device_order)).
 
 use shardc_ir::{
     AxisList, AxisRef, Diagnostic, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId,
@@ -12,8 +12,8 @@ use shardc_ir::{
 use crate::analysis::regions::program_parts;
 use crate::manual::mesh_of;
 
-/// Returns a mesh that can express all shardings of the program. If the program uses only one mesh, it is that mesh. Axes of size one and
-/// replicated values are ignored.
+/// Returns a mesh that can express all shardings of the program. If the program uses only one mesh, that mesh is returned. Axes of size one
+/// and replicated values are ignored.
 pub(crate) fn common_mesh(
     module: &mut Module,
     func: FuncId,
@@ -204,7 +204,7 @@ pub(crate) fn on_mesh(module: &Module, from: MeshId, axes: &[AxisRef], to: MeshI
 mod tests {
     use crate::plan::testing::{Around, refused, try_around};
 
-    /// A program with two arguments that have these shardings.
+    /// Returns a program with two arguments that have these shardings.
     fn program(meshes: &str, first: &str, second: &str) -> String {
         format!(
             r#"{meshes}

@@ -56,8 +56,8 @@ pub(crate) fn unify_meshes(
 ) -> Result<(), Vec<Diagnostic>> {
     let body = body_of(module, func)?;
     let mesh = meshes::common_mesh(module, func, body).map_err(|error| vec![*error])?;
-    // This must run before shardings are closed: closing converts all of them to the common mesh, and the device order of a parameter
-    // would be lost.
+    // Device orders are read before shardings are closed: closing converts all of them to the common mesh, and the device order of a
+    // parameter would be lost.
     let entering = device_order::entering(module, body, mesh);
     close::close_shardings(module, body, mesh);
     device_order::enter(module, body, &entering);

@@ -1,8 +1,8 @@
 //! Restrictions on the sharding of quantized tensors.
 //!
-//! A quantized tensor is sharded like any other, unless a device would have to create elements, as masks and unreduced sums do: the
-//! representation of zero depends on the quantization parameters. A dimension with per-axis scales is not sharded: its shards would have
-//! different types, but all devices run the same program.
+//! A quantized tensor is sharded like any other, unless a device would have to create elements, as masks and unreduced sums do. The reason
+//! is that the representation of zero depends on the quantization parameters. A dimension with per-axis scales is not sharded: its shards
+//! would have different types, but all devices run the same program.
 
 use shardc_ir::{
     Diagnostic, DimSharding, FuncId, Module, OpId, OpKind, RegionId, ShardingId, Span, TypeId, ValueId,

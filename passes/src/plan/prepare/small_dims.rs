@@ -7,11 +7,11 @@
 //! Conditions:
 //!
 //! * The dimension has fewer elements than shards.
-//! * The path from the slices to their users costs less with the dimension replicated. This is decided for a whole class of values whose
-//!   shardings depend on each other.
+//! * With the dimension replicated, the path from the slices to their users costs no more and sends no more bytes. The decision is made for
+//!   a class of values whose shardings depend on each other.
 //! * The program itself does not request the sharding: arguments, annotated results, constraints and loop-carried values keep it.
 //!
-//! If all users agree on the sharding of other dimensions, these are sharded instead, and a reduce-scatter provides the rows.
+//! If all users agree on the sharding of other dimensions, those dimensions are sharded instead, and a reduce-scatter provides the rows.
 //!
 //! ```mlir
 //! %0 = stablehlo.slice %x [5:6, 0:64] : (tensor<16x64xf32>) -> tensor<1x64xf32>   // %x: [{"x"}, {}], %0: [{"x"}, {}]
@@ -38,8 +38,8 @@ use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
 use crate::sharding::axes::parts;
 use crate::windows::{Along, Exchange, is_windowed, transfers};
 
-/// Removes axes from dimensions with fewer elements than shards, if that sends less. `declared` are the result shardings of the function
-/// that the program requests.
+/// Removes axes from dimensions with fewer elements than shards, if that sends no more bytes. `declared` are the result shardings of the
+/// function that the program requests.
 pub(crate) fn remove_axes(
     module: &mut Module,
     body: RegionId,
@@ -209,7 +209,7 @@ impl Classes {
             return self.pin_all(module, &free);
         }
         match &data.kind {
-            // Free values are available in any sharding.
+            // Constants and iotas are available in any sharding.
             OpKind::Constant(_) | OpKind::Iota { .. } => {}
             OpKind::OptimizationBarrier => {
                 for (&operand, &result) in operands.iter().zip(&results) {
@@ -251,7 +251,7 @@ impl Classes {
             for (value, mapping) in &tensors {
                 let Some((dim, _)) = mapping.find(factor) else { continue };
                 let Some(node) = self.of(*value, dim) else { continue };
-                // Removing the axes from a dimension with several factors removes the axes of all factors, and every device would compute
+                // A dimension with several factors would lose the axes of all of them. With replicated rows, every device would compute
                 // all rows of a matmul.
                 let is_costly = data.kind.def().work != Work::Light && module.shape(*value)[dim] > 1;
                 if mapping.dims[dim].len() > 1 || is_costly {
@@ -283,7 +283,7 @@ impl Classes {
         for (&operand, mapping) in data.operands.iter().zip(&rule.operands) {
             for node in self.all_of(module, operand) {
                 let Some(&factor) = mapping.dims[self.nodes[node].1].first() else { continue };
-                // If the dimension is also in the result, as a row or a block of it, it need not be replicated.
+                // A dimension whose factor is also in a result need not be replicated for this operation.
                 if has(&rule.results, factor).is_none() {
                     self.add_gather(module, planner, node);
                 }
@@ -335,7 +335,7 @@ impl Classes {
         }
     }
 
-    /// Whether removing the axes of a node's class sends less.
+    /// Whether removing the axes of a node's class costs no more and sends no more bytes.
     fn sends_less_replicated(&self, node: usize) -> bool {
         let class = self.class[self.root(node)];
         // The axes stay if their removal sends more bytes, even if fewer collectives make it cheaper.

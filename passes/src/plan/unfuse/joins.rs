@@ -1,5 +1,5 @@
 //! Users of concatenations: finds the operations that use a concatenated value, and computes each from the concatenated ranges. A *join* is
-//! a concatenation that is removed in this way. It ends at the operations whose results need not be computed range by range.
+//! a concatenation that is removed in this way. A join ends at the operations whose results need not be computed range by range.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{BinaryOp, Build, Module, OpId, OpKind, RegionId, Rewriter, TypeId, ValueId, Work};

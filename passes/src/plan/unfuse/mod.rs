@@ -10,7 +10,7 @@
 //!
 //! Conditions:
 //!
-//! * The sharded dimension is sliced or concatenated in the same region.
+//! * The slice or concatenation is along a sharded dimension, in the same region as the matmul.
 //! * All users of a sliced value are slices.
 //! * The new cost is less than 80 % of the old cost, and the saving is at least the cost of one launch.
 //!
@@ -24,9 +24,9 @@
 //! %q = stablehlo.dot_general %x, %1, contracting_dims = [1] x [0]
 //! ```
 //!
-//! [`ranges`] computes a range of a value from ranges of its operands, and [`joins`] finds the users of concatenations. Both use
-//! the sharding rules of operations. The replaced operations stay as dead code. Each element is computed from the same elements as
-//! before, but a sum of matmuls has an additional rounding for each range.
+//! [`ranges`] computes a range of a value from ranges of its operands, and [`joins`] finds the users of concatenations. Both modules use
+//! the sharding rules of operations. The replaced operations stay as dead code. Each element is computed from the same elements as before,
+//! but a sum of matmuls has an additional rounding for each range.
 
 mod joins;
 mod ranges;
@@ -45,7 +45,7 @@ use crate::cost;
 /// The new cost must be below this fraction of the old cost, since the matmuls become smaller and more numerous.
 const WORTHWHILE: f64 = 0.8;
 
-/// Unfuses matmuls in `body` and its nested regions, after propagation, if that sends less.
+/// Unfuses matmuls in `body` and its nested regions, after propagation, if the cost decreases enough (see [`is_worthwhile`]).
 pub(crate) fn unfuse_products(module: &mut Module, body: RegionId) {
     let mut known = None;
     for region in program_regions(module, body) {

@@ -31,7 +31,7 @@ pub(super) type OperandDims = SmallVec<[Option<usize>; 3]>;
 /// Ranges that are already computed, so that each is computed once.
 pub(super) type ComputedRanges = FxHashMap<Range, ValueId>;
 
-/// The limits of the search: use counts, and the operations through which ranges are traced.
+/// The use counts of values, and the operations through which ranges are traced (those of one region).
 #[derive(Clone, Copy)]
 pub(super) struct Ranges<'a> {
     pub(super) readers: &'a UseCounts,
@@ -136,7 +136,7 @@ pub(super) fn rule_of_ranges(module: &Module, op: OpId) -> Option<ShardingRule> 
     Some(rule)
 }
 
-/// Returns for each operand the dimension that maps only to `factor`.
+/// Returns for each operand the dimension that maps to `factor`. `None` if such a dimension also has other factors.
 pub(super) fn dims_of(rule: &ShardingRule, factor: FactorIndex) -> Option<OperandDims> {
     let of = |mapping: &TensorMapping| match mapping.find(factor) {
         Some((dim, _)) => (mapping.dims[dim].len() == 1).then_some(Some(dim)),
@@ -177,7 +177,7 @@ pub(super) struct Search<'a> {
     pub(super) ranges: Ranges<'a>,
     pub(super) module: &'a Module,
     free: &'a FreeValues,
-    /// The slices that already exist.
+    /// The slices that earlier rewrites of the region need; they cost nothing more.
     paid: FxHashSet<Range>,
 }
 
@@ -199,11 +199,12 @@ impl<'a> Search<'a> {
         Search { ranges, module, free, paid: FxHashSet::default() }
     }
 
-    /// Whether the slices of `value` should be computed as separate matmuls. If so, the slices that these need are recorded as existing.
+    /// Whether the slices of `value` should be computed as separate matmuls. If so, the slices that the new matmuls need are recorded as
+    /// existing.
     pub(super) fn pays_off(&mut self, value: ValueId, sliced: &Sliced) -> bool {
         let mut price = Price::default();
         let dim = sliced.line.dim;
-        // The first step determines whether a search is worthwhile.
+        // If the producer cannot be computed range by range, there is no matmul to compute separately.
         if sliced.cost == 0.0 || self.ranges.step(self.module, value, dim, true).is_none() {
             return false;
         }
@@ -224,7 +225,7 @@ impl<'a> Search<'a> {
         self.paid.extend(price.slices);
     }
 
-    /// Adds the cost of a range.
+    /// Adds the cost of a range to `price`. `None` if that visits too many ranges, or if a slice cannot be evenly sharded.
     pub(super) fn add(&self, price: &mut Price, range: Range, is_read_by_ranges: bool) -> Option<()> {
         if full_range(self.module, range.value, range.dim) == Some((range.start, range.limit))
             || self.paid.contains(&range)

@@ -1,16 +1,16 @@
 //! All-reduce sinking: defers the all-reduce of a `dot_general` past users that shrink it.
 //!
-//! The partial sums of the matmul stay unreduced, and each user's smaller result is all-reduced instead. Two examples: the gradient
-//! `x^T dy` of a low-rank update `W + A B`, which is only multiplied with `A` and `B`; the outputs of a mixture of experts, which are
-//! added up.
+//! The partial sums of the matmul stay unreduced, and each user's smaller result is all-reduced instead. One example is the gradient
+//! `x^T dy` of a low-rank update `W + A B`, which is only multiplied with `A` and `B`. Another example is the outputs of a mixture of
+//! experts, which are added up.
 //!
 //! Conditions:
 //!
 //! * The same axes shard the contracting dimensions of both operands.
-//! * Between the matmul and the users below, there are only light operations that are linear in the value, and each is the only user of
-//!   its operand.
-//! * Every user is a `dot_general` that takes the value as one operand, or an additive `reduce` with initial value zero.
-//! * The results of all users together have at most half of the value's bytes.
+//! * Between the matmul and its final users, there are only light operations that are linear in the value, and each is the only user of its
+//!   operand.
+//! * Every final user is a `dot_general` that takes the value as one operand, or an additive `reduce` with initial value zero.
+//! * The results of all final users together have at most half of the value's bytes.
 //! * No value in between is already unreduced.
 //!
 //! ```mlir
@@ -100,8 +100,8 @@ fn forms(module: &Module, uses: &Uses, value: ValueId) -> Vec<ValueId> {
     forms
 }
 
-/// Whether all users of a value are a `dot_general` or an additive `reduce` from zero, and their results together have at most half of
-/// its bytes.
+/// Whether each user of a value is a `dot_general` or an additive `reduce` from zero, and all their results together have at most half of
+/// the value's bytes.
 fn is_shrunk_by_users(module: &Module, uses: &Uses, value: ValueId) -> bool {
     let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
     let readers = uses.of(value);

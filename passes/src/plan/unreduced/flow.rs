@@ -1,7 +1,7 @@
 //! Backward propagation of unreduced shardings: values between an unreduced producer and an unreduced use stay unreduced.
 //!
-//! Without this pass, the operand of an unannotated operation between the two would be all-reduced, and all devices except one would then
-//! discard the sum. Operations are visited in reverse order, so users come before producers.
+//! Without this pass, the operand of an unannotated operation between the producer and the use would be all-reduced, and all devices except
+//! one would then discard the sum. Operations are visited in reverse order, so users come before producers.
 //!
 //! A value becomes unreduced if it is produced as partial sums, and
 //!
@@ -52,7 +52,7 @@ impl Flow<'_> {
         for &op in module.regions[region].ops.clone().iter().rev() {
             let data = &module.ops[op];
             let flows = match data.kind {
-                // The results of these operations are annotated, or have the sharding of the operands.
+                // The result of a constraint, reshard, loop or manual computation is annotated, or has the sharding of an operand.
                 OpKind::ShardingConstraint(_)
                 | OpKind::Reshard(_)
                 | OpKind::While

@@ -3,8 +3,8 @@
 //! Annotations mark producers and users as unreduced, but loop-carried values and branch results usually have no annotation.
 //!
 //! * A loop-carried value is unreduced if the value that the body returns is. A gradient that is accumulated over micro-batches thus stays
-//!   a partial sum until after the loop. If the body returns it reduced, it is carried reduced.
-//! * A barrier keeps its result or its operand unreduced.
+//!   a partial sum until after the loop. A value that the body returns reduced is carried reduced.
+//! * The result of a barrier is unreduced if it is annotated as unreduced, or else if its operand is unreduced.
 //!
 //! Every choice is correct: a carried partial sum is reduced where a user needs the reduced value.
 
@@ -72,7 +72,7 @@ fn carried(module: &mut Module, op: OpId) {
             unreduced_of(module, result).or_else(|| unreduced_of(module, first))
         })
         .collect();
-    // The loop-carried value first gets the sharding of the loop's result: inner loops need it.
+    // Before inner loops are visited, the loop-carried value gets the sharding of the loop's result, on which they depend.
     for (i, assumed) in assumed.iter().enumerate() {
         for arg in args(module, i) {
             if let Some(id) = module.shardings.of(module.ops[op].results[i]) {
@@ -133,8 +133,8 @@ fn overlaps(a: &Parts, b: &Parts) -> bool {
     a.iter().any(|p| b.iter().any(|q| p.overlaps(*q)))
 }
 
-/// Whether a value is unreduced as `wanted` without a conversion: it is annotated, is produced by a matmul that contracts a sharded
-/// dimension, or is computed from such a value by linear operations.
+/// Whether a value is unreduced as `wanted` without a conversion. This holds if the value is annotated, is produced by a matmul that
+/// contracts a sharded dimension, or is computed from such a value by linear operations.
 pub(crate) fn is_produced_unreduced(module: &Module, value: ValueId, wanted: &Unreduced) -> bool {
     let mut seen = FxHashSet::default();
     let mut rest = vec![value];
@@ -157,7 +157,7 @@ pub(crate) fn is_produced_unreduced(module: &Module, value: ValueId, wanted: &Un
             let axes = module.shardings.sharding_of(v).map(|s| s.split_axes().collect::<AxisList>());
             axes.is_some_and(|axes| overlaps(&parts(mesh, &axes), &over))
         };
-        // A matmul that contracts a sharded dimension, and whose result is not sharded by the same axes.
+        // If the axes shard an operand of a matmul but not its result, the matmul contracts a sharded dimension.
         if wanted.1 == ReductionKind::Add
             && data.kind.def().work == shardc_ir::Work::Contraction
             && data.operands.iter().any(splits)

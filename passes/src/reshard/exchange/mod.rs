@@ -46,7 +46,7 @@ impl Round {
         self.low.iter().chain(&self.high).any(|&n| n > 0)
     }
 
-    /// For each device, whether it receives the slab.
+    /// Returns for each device whether it receives the slab.
     pub(crate) fn takes(&self) -> Vec<bool> {
         self.to.first().map(|to| to.iter().map(Option::is_some).collect()).unwrap_or_default()
     }
@@ -127,8 +127,8 @@ impl Exchange {
         element_bytes: f64,
         work: &mut usize,
     ) -> Option<Exchange> {
-        // A device may also send to itself the elements that it keeps. If some device keeps nothing, this does not increase the maximum of
-        // received elements over all devices, and all devices then receive the same amount in the rounds.
+        // A device may also send to itself the elements that it keeps. If some device keeps nothing, this does not increase the maximum
+        // number of received elements over all devices. All devices then receive the same amount in the rounds.
         let close = CLOSE * world.lacking() as f64;
         let ways = [true, false].into_iter().filter_map(|keeps| {
             let edges = edges(world, cuts, keeps)?;
@@ -275,7 +275,7 @@ fn finer(world: &World) -> Vec<Vec<Cut>> {
         if let Some(largest) = most.iter_mut().max_by_key(|n| **n) {
             *largest = (*largest + parts - 1) / parts;
         }
-        // With uneven sharding, some blocks are slightly larger than others; that alone must not cause a box to be cut.
+        // With uneven sharding, some blocks are slightly larger than others; this difference alone must not cause a box to be cut.
         for n in &mut most {
             *n += *n / ALIKE;
         }

@@ -1,9 +1,9 @@
 //! Assigns the edges of an exchange to rounds, by edge coloring of a bipartite graph.
 //!
-//! In a round, each device sends at most one slab and receives at most one, all of the same shape, so the round is one
-//! collective-permute. The rounds are an edge coloring of the bipartite graph of senders and receivers. By König's theorem, the number of
-//! colors needed is the maximum degree; the coloring is found with alternating paths. Edges of different shapes share a round if that
-//! costs less than another round; smaller edges are then padded.
+//! In a round, each device sends at most one slab and receives at most one, all of the same shape, so the round is one collective-permute.
+//! The rounds are an edge coloring of the bipartite graph of senders and receivers. By König's theorem, the number of colors needed is the
+//! maximum degree; the coloring is found with alternating paths. Edges of different shapes share a round if padding the smaller edges costs
+//! less than another round.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -31,7 +31,7 @@ impl Edge {
     }
 }
 
-/// The maximum number of boxes that devices need, over all devices.
+/// The maximum number of boxes that all devices together need.
 const MAX_EDGES: usize = 1 << 11;
 
 /// The maximum number of rounds. With more rounds, other collectives are cheaper.
@@ -134,8 +134,8 @@ fn choose_senders(world: &World, edges: &mut [Edge]) {
     }
 }
 
-/// Rounds the size of each edge up to the size of a slightly larger edge, if there is one, so that boxes of 193, 192 and 191 elements share
-/// rounds.
+/// Rounds the size of each edge up to the size of a slightly larger edge, if there is one. Boxes of 193, 192 and 191 elements can then
+/// share rounds.
 fn alike(edges: &[Edge]) -> Vec<Edge> {
     let mut edges = edges.to_vec();
     for d in 0..edges.first().map_or(0, |edge| edge.size.len()) {
@@ -155,10 +155,10 @@ fn alike(edges: &[Edge]) -> Vec<Edge> {
     edges
 }
 
-/// The maximum number of rounds that are tried in which the sender of an edge is free, and in which the receiver is free.
+/// The maximum number of rounds with a free sender, and of rounds with a free receiver, that are tried for an edge.
 const MOST_TRIED: usize = 4;
 
-/// Edges that are swapped between two rounds.
+/// The edges that are swapped between rounds `a` and `b`.
 struct Turn {
     a: usize,
     b: usize,
@@ -168,7 +168,7 @@ struct Turn {
     in_b: Vec<u32>,
 }
 
-/// The rounds so far.
+/// The rounds to which edges are assigned so far.
 #[derive(Default)]
 struct Rounds {
     /// For each round, the edge that each device sends.
@@ -224,8 +224,8 @@ impl Rounds {
         edge.size.iter().zip(&self.shapes[round]).all(|(n, most)| n <= most)
     }
 
-    /// Among the rounds in which both the sender and the receiver of the edge are free, returns the round whose slab grows least if the
-    /// edge is added, and by how many elements it grows.
+    /// Returns the round whose slab grows least if the edge is added, and by how many elements it grows. Only rounds in which both the
+    /// sender and the receiver of the edge are free are considered.
     fn cheapest_free(&self, edge: &Edge) -> Option<(usize, i64)> {
         let free = (0..self.shapes.len()).filter(|&round| {
             self.sends[round][edge.sender] == NOBODY && self.receives[round][edge.receiver] == NOBODY
@@ -238,7 +238,7 @@ impl Rounds {
         costs.min_by_key(|&(round, more)| (more, volume(&self.shapes[round])))
     }
 
-    /// Frees a round for the edge without additional cost: if the sender is free in one round and the receiver in another, flips the
+    /// Frees a round for the edge without additional cost. If the sender is free in one round and the receiver in another, flips the
     /// alternating path between the two rounds.
     fn swap_for(&mut self, edges: &[Edge], edge: &Edge) -> bool {
         let rounds = || (0..self.shapes.len()).filter(|&round| self.fits(round, edge));
@@ -254,8 +254,8 @@ impl Rounds {
         true
     }
 
-    /// Frees a round for the edge like [`Rounds::swap_for`], but lets rounds grow if that costs less than another round. This helps if the
-    /// sender or the receiver is free only in rounds of small edges.
+    /// Frees a round for the edge like [`Rounds::swap_for`], but lets rounds grow if the growth costs less than another round. Growing
+    /// helps if the sender or the receiver is free only in rounds of small edges.
     fn grow_for(&mut self, edges: &[Edge], edge: &Edge, start: f64) -> bool {
         let of = |free: &dyn Fn(usize) -> bool| -> Vec<usize> {
             (0..self.shapes.len()).rev().filter(|&round| free(round)).take(MOST_TRIED).collect()
@@ -294,9 +294,9 @@ impl Rounds {
 
     /// Returns the edges of round `a` and those of round `b` on the alternating path that begins at the receiver of `edge`.
     fn path(&self, edges: &[Edge], edge: &Edge, a: usize, b: usize) -> (Vec<u32>, Vec<u32>) {
-        // If the receiver already receives an edge in `a`, that edge moves to `b`; if its sender already sends an edge in `b`, that edge
-        // moves to `a`, and so on. The path never reaches the sender of `edge`, since it could do so only by an edge of `a`, and the sender
-        // is free in `a`.
+        // If the receiver already receives an edge in `a`, that edge moves to `b`. If the sender of the moved edge already sends an edge in
+        // `b`, the latter edge moves to `a`, and so on. The path never reaches the sender of `edge`, since it could do so only by an edge of
+        // `a`, and the sender is free in `a`.
         let (mut in_a, mut in_b) = (Vec::new(), Vec::new());
         let mut receiver = edge.receiver;
         loop {

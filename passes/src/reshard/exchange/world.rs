@@ -4,7 +4,8 @@ use shardc_ir::{AxisList, Mesh, SizeList};
 
 use crate::sharding::axes::{Part, Parts, hull, refine, size_of, to_axes};
 
-/// The maximum number of devices that exchange pieces with each other: the tables of an exchange have an entry for each device.
+/// The maximum number of devices that exchange pieces with each other. It bounds the tables of an exchange, which have an entry for each
+/// device.
 const MAX_DEVICES: i64 = 1 << 15;
 
 /// The maximum number of elements of a value: integers up to this are exact in `f64`.
@@ -41,9 +42,9 @@ pub(super) struct Interval {
 /// How intervals of one dimension are cut into pieces.
 #[derive(Clone, Debug)]
 pub(super) enum Cut {
-    /// Into pieces of at most this many elements.
+    /// Cuts an interval into pieces of at most this many elements.
     Most(i64),
-    /// At these sorted offsets from each multiple of `every`.
+    /// Cuts at these sorted offsets from each multiple of `every`.
     At { every: i64, offsets: Vec<i64> },
 }
 

@@ -107,14 +107,14 @@ impl Mesh {
         Mesh::new(&with_names(shape, &numbers(shape)))
     }
 
-    /// A mesh over several slices of devices, with fast connections within a slice (ICI) and slow ones between slices (DCN): along each
-    /// axis, `dcn_shape` slices with `ici_shape` devices each (JAX's `create_hybrid_device_mesh`, PyTorch/XLA's `HybridMesh`). `slices`
+    /// A mesh over several slices of devices, with fast connections within a slice (ICI) and slow ones between slices (DCN). Axis `i` spans
+    /// `dcn_shape[i]` slices with `ici_shape[i]` devices each (JAX's `create_hybrid_device_mesh`, PyTorch/XLA's `HybridMesh`). `slices`
     /// gives the slice index of each device.
     ///
     /// ```
     /// use shardc_graph::Mesh;
     ///
-    /// // Two slices of four devices: the batch goes over both, the model stays in one.
+    /// // Two slices of four devices: axis "data" spans both slices, axis "model" stays within a slice.
     /// let mesh = Mesh::hybrid(&[2, 2], &[2, 1], &["data", "model"], &[0, 0, 0, 0, 1, 1, 1, 1])?;
     /// assert_eq!(mesh.shape(), [4, 2]);
     /// # Ok::<(), shardc_graph::GraphError>(())
@@ -217,7 +217,7 @@ fn side_by_side(ici_shape: &[i64], dcn_shape: &[i64], slices: &[i64]) -> KindRes
         ));
     }
     let by_slice: Vec<Vec<i64>> = by_slice.into_values().collect();
-    // The product is the length of the device list, so it cannot overflow.
+    // Each product divides the length of the device list, so it cannot overflow.
     let shape: Vec<i64> = ici_shape.iter().zip(dcn_shape).map(|(ici, dcn)| ici * dcn).collect();
     let device_at = |position: i64| {
         let (mut rest, mut slice, mut within) = (position, 0, 0);

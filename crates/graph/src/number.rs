@@ -69,7 +69,7 @@ pub(crate) fn encode(dtype: DType, value: f64) -> Option<SmallVec<[u8; 16]>> {
     }
 }
 
-/// The bytes of one integer; `None` if the type cannot represent it.
+/// The bytes of one element with an integer value; `None` if the type cannot represent the integer.
 pub(crate) fn encode_integer(dtype: DType, value: i64) -> Option<SmallVec<[u8; 16]>> {
     if !dtype.is_integer() {
         return encode(dtype, value as f64);
@@ -114,7 +114,7 @@ pub(crate) fn start(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 1
     start.filter(|_| !needs_truth || dtype == DType::I1)
 }
 
-/// The largest finite number of a float type with infinities.
+/// The largest finite number of `f64`, `f32`, `f16` or `bf16`; `None` for other types.
 pub(crate) fn largest_finite(dtype: DType) -> Option<f64> {
     match dtype {
         DType::F64 => Some(f64::MAX),

@@ -122,7 +122,7 @@ fn list(devices: &[i64]) -> String {
 /// Background colors on which black text is readable, as indices of the 256 terminal colors; adjacent colors are dissimilar.
 const PAPER: [u8; 16] = [153, 216, 151, 222, 182, 159, 210, 187, 147, 223, 115, 218, 117, 186, 174, 109];
 
-/// Text on the background color of this block number.
+/// The text with the background color of block `number`, if pictures use colors.
 fn painted(text: &str, number: usize, ink: Ink) -> String {
     match ink {
         Ink::Plain => text.to_owned(),

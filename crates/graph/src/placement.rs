@@ -35,7 +35,7 @@ pub struct Placement {
 /// The placement of a tensor of this shape with the sharding `spec`.
 ///
 /// # Errors
-/// The specification does not fit the mesh or the shape; a size is negative.
+/// The specification does not fit the mesh or the shape, or a size is negative.
 #[track_caller]
 pub fn placement(
     mesh: &Mesh,

@@ -9,9 +9,9 @@ use crate::ErrorKind;
 /// The sharding of one dimension.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DimSpec {
-    /// The axes that shard it, major to minor: names, or indices as text.
+    /// The axes that shard the dimension, major to minor: names, or indices as text.
     pub axes: Vec<String>,
-    /// Whether propagation may shard it further.
+    /// Whether propagation may shard the dimension further.
     pub open: bool,
 }
 
@@ -103,7 +103,8 @@ impl PartitionSpec {
         PartitionSpec { dims: vec![DimSpec::default(); rank] }
     }
 
-    /// The sharding of a tensor of this shape.
+    /// Converts the specification to the sharding of a tensor of this shape; an error if the rank differs, the mesh lacks an axis, or an
+    /// axis is repeated.
     pub(crate) fn resolve(
         &self,
         mesh: &shardc_ir::Mesh,

@@ -70,8 +70,8 @@ impl Graph {
         state.rebuilt(&end).1
     }
 
-    /// Builds a while loop from these condition and body regions; returns poisoned tensors if a region is missing. `given` is the range of
-    /// the user's values in `carried`; the other values of `carried`, such as loop counters, precede and follow them.
+    /// Builds a while loop with condition region `before` and body region `after`; returns poisoned tensors if a region is missing. `given`
+    /// is the range of the user's values in `carried`; the other values of `carried`, such as loop counters, precede or follow that range.
     #[track_caller]
     pub(super) fn make_loop<'g>(
         &'g self,

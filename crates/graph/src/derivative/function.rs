@@ -21,7 +21,7 @@ pub(super) fn first_results(module: &mut Module, region: RegionId, n: usize) -> 
     copy
 }
 
-/// A function that returns its argument.
+/// Returns the identity function for values of type `ty`, and creates the function if the module lacks it.
 pub(super) fn identity(module: &mut Module, ty: TypeId) -> FuncId {
     let name = format!("same_{}", ty.index());
     if let Some(&func) = module.func_names.get(name.as_str()) {

@@ -83,7 +83,7 @@ pub enum ErrorKind {
         /// Shape of the tensor.
         shape: Vec<i64>,
     },
-    /// The number of elements of a constant is not that of its shape, or a reshape changes the number.
+    /// The number of elements of a constant differs from that of its shape, or a reshape changes the number of elements.
     #[error("the shape {shape:?} has {want} elements, got {have}")]
     ElementCount {
         /// Number of given elements.
@@ -144,7 +144,7 @@ pub enum ErrorKind {
         /// The axes of the innermost `shard_map`.
         known: Vec<String>,
     },
-    /// A `shard_map` result whose specification omits an axis along which devices may have different values.
+    /// A `shard_map` result may differ between devices along an axis that its specification omits.
     #[error(
         "result {result} of the shard_map may differ between devices along {}, but {spec} says that it is replicated there",
         quoted(axes)
@@ -167,10 +167,10 @@ pub enum ErrorKind {
         /// The second mark.
         after: String,
     },
-    /// A gradient with respect to a tensor that the loss does not depend on: a warning.
+    /// A warning: the loss does not depend on a tensor with respect to which a gradient is computed.
     #[error("the gradient is zero: the loss does not depend on this tensor")]
     ZeroGradient,
-    /// A model parameter that a training step does not update, although it updates others: a warning.
+    /// A warning: a training step does not update a model parameter, although it updates others.
     #[error("the step updates other parameters, but not {name:?}")]
     Untrained {
         /// The parameter.
@@ -179,7 +179,7 @@ pub enum ErrorKind {
     /// The graph has been finished.
     #[error("the graph is already finished")]
     Finished,
-    /// The finished module is invalid: a bug in this crate.
+    /// The finished module is invalid, because of a bug in this crate.
     #[error("the graph builder created an invalid module: {0}")]
     Invalid(Box<Diagnostic>),
 }
@@ -216,7 +216,7 @@ impl ErrorKind {
         }
     }
 
-    /// The error, with the index of the tensor ([`ErrorKind::Carried`]) converted to the caller's numbering.
+    /// Returns the error with the tensor index of [`ErrorKind::Carried`] converted to the caller's numbering.
     pub(crate) fn numbered(mut self, number: impl FnOnce(usize) -> usize) -> Self {
         if let ErrorKind::Carried { at, .. } = &mut self {
             *at = number(*at);
@@ -224,13 +224,13 @@ impl ErrorKind {
         self
     }
 
-    /// Whether this is a warning: the program is valid.
+    /// Whether this kind is a warning; the program is then valid.
     #[must_use]
     pub fn is_warning(&self) -> bool {
         matches!(self, ErrorKind::ZeroGradient | ErrorKind::Untrained { .. })
     }
 
-    /// How to fix the error, if that is known.
+    /// A hint on how to fix the error, if one is known.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -329,7 +329,7 @@ impl ErrorKind {
         }
     }
 
-    /// The error at the caller's location.
+    /// Creates an error of this kind at the caller's location, without operands.
     #[track_caller]
     pub(crate) fn here(self) -> GraphError {
         GraphError { kind: self, location: Location::caller(), operands: Vec::new() }

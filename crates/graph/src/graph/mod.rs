@@ -82,7 +82,7 @@ impl IntoShape for () {
     }
 }
 
-/// Sizes must not be negative, and the number of elements must be small enough that sums of byte counts do not overflow.
+/// Checks that no size is negative, and that the number of elements is small enough for sums of byte counts not to overflow.
 pub(crate) fn check_shape(shape: &[i64]) -> KindResult<()> {
     let elements = shape.iter().try_fold(1i64, |n, &size| match size {
         0..=0x00ff_ffff_ffff_ffff => n.checked_mul(size),
@@ -192,7 +192,7 @@ impl Graph {
         self.iota([n], 0, dtype)
     }
 
-    /// Creates an operation, for kinds without a method of their own. It must have one result, whose type is inferred.
+    /// Creates an operation of a kind that has no method of its own. The operation must have one result, whose type is inferred.
     ///
     /// Reports an error if the operands are invalid, the result type cannot be inferred, or there is more than one result.
     #[track_caller]
@@ -200,7 +200,7 @@ impl Graph {
         self.make(operands, |m, values| m.infer(kind, values, &[]))
     }
 
-    /// Creates an operation with regions, for kinds without a method of their own; the result types are inferred. Each region is a function
+    /// Creates an operation with regions, of a kind that has no method of its own; the result types are inferred. Each region is a function
     /// from scalars or tensors of the given types to its results.
     ///
     /// `results` is the number of results.
@@ -260,21 +260,21 @@ impl Graph {
         self.op_typed(OpKind::CustomCall(Box::new(spec)), operands, results)
     }
 
-    /// The mesh.
+    /// The mesh of devices for which the program is partitioned.
     #[must_use]
     pub fn mesh(&self) -> Mesh {
         let state = self.state.borrow();
         Mesh::from_ir(state.module.meshes[state.mesh].clone())
     }
 
-    /// Warnings so far about valid but suspicious code: gradients with respect to tensors that the loss does not depend on. They remain
-    /// available after the graph is finished.
+    /// Warnings so far about valid but suspicious code, such as gradients with respect to tensors that the loss does not depend on.
+    /// Warnings remain available after the graph is finished.
     #[must_use]
     pub fn warnings(&self) -> Vec<GraphError> {
         self.state.borrow().warnings.clone()
     }
 
-    /// Whether this is the first call with `what`: for libraries built on graphs, to create singletons.
+    /// Whether this call is the first with `what` on this graph. Libraries built on graphs use the result to create singletons.
     #[must_use]
     pub fn is_first(&self, what: &'static str) -> bool {
         self.state.borrow_mut().made_once.insert(what)
@@ -306,7 +306,8 @@ impl Graph {
         Tensor::new(self, id)
     }
 
-    /// Creates `results` tensors from operands.
+    /// Creates tensors from operands; an error unless `make` returns exactly `results` values. If an operand is poisoned, the results are
+    /// poisoned and no operation is created.
     #[track_caller]
     pub(crate) fn make_many<'g>(
         &'g self,
@@ -362,7 +363,7 @@ impl Graph {
         Tensor::new(self, State::POISON)
     }
 
-    /// Poisoned tensors.
+    /// Returns `n` poisoned tensors.
     pub(crate) fn poisoned(&self, n: usize) -> Vec<Tensor<'_>> {
         vec![Tensor::new(self, State::POISON); n]
     }

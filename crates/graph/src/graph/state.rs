@@ -43,13 +43,13 @@ pub(crate) struct State {
     pub(crate) closed: FxHashMap<RegionId, &'static str>,
     /// Custom differentiation rules.
     pub(crate) rules: Vec<shardc_autodiff::CustomRule>,
-    /// Number of sharding groups.
+    /// The number of sharding groups created so far.
     groups: i64,
     /// The axes of each enclosing `shard_map`, innermost last.
     pub(crate) manual: Vec<AxisList>,
     /// The axes along which tensors, by handle, are assumed to be replicated.
     pub(crate) assumed: FxHashMap<u32, AxisList>,
-    /// Number of channels of collectives.
+    /// The number of channel ids given to collectives so far.
     pub(crate) channels: i64,
     /// Annotated shardings of results, by name, with the source line of the annotation.
     pub(crate) result_specs: Vec<(String, PartitionSpec, &'static Location<'static>)>,
@@ -108,7 +108,7 @@ impl State {
         self.open.last().map_or(self.open[0].region, |open| open.region)
     }
 
-    /// Adds a parameter to `main`, also from within a nested region.
+    /// Adds a parameter to `main`, even if a nested region is open.
     pub(crate) fn add_parameter(
         &mut self,
         name: &str,
@@ -129,7 +129,7 @@ impl State {
         Ok(value)
     }
 
-    /// The location of a line of the user's program.
+    /// The IR location of a source location: that of the calling library while [`Graph::track_caller`] runs, else `at`.
     pub(crate) fn line(&mut self, at: &'static Location<'static>) -> LocId {
         let (at, locs) = (self.caller.unwrap_or(at), &mut self.module.locs);
         *self.lines.entry(std::ptr::from_ref(at)).or_insert_with(|| {
@@ -137,7 +137,7 @@ impl State {
         })
     }
 
-    /// The values of tensors; `None` if one of them is poisoned.
+    /// The values of tensors; `None` if one of them is poisoned. An error if a tensor belongs to another graph or is out of scope.
     pub(crate) fn values(&self, graph: &Graph, tensors: &[Tensor<'_>]) -> KindResult<Option<Vec<ValueId>>> {
         if self.is_finished {
             return Err(ErrorKind::Finished);
@@ -172,7 +172,7 @@ impl State {
         (self.handles.len() - 1) as u32
     }
 
-    /// The handle of a new value; reports an error, if any, and then returns the poisoned handle.
+    /// The handle of a new value. If `made` is an error, reports the error and returns the poisoned handle.
     pub(crate) fn settle(
         &mut self,
         at: &'static Location<'static>,
@@ -196,7 +196,7 @@ impl State {
         kind: ErrorKind,
     ) {
         let operands = match kind {
-            // The handles of such operands belong to another graph.
+            // The handle of a foreign tensor is not a handle of this graph.
             ErrorKind::ForeignTensor => Vec::new(),
             _ => operands.iter().filter_map(|t| self.note(*t)).collect(),
         };

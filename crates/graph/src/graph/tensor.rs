@@ -35,14 +35,14 @@ impl<'g> Tensor<'g> {
         self.graph
     }
 
-    /// Sizes of its dimensions, major to minor; empty for a poisoned tensor.
+    /// Sizes of the dimensions, major to minor; empty for a poisoned tensor.
     #[must_use]
     pub fn shape(self) -> Vec<i64> {
         let state = self.graph.state.borrow();
         state.handles.get(self.id as usize).map_or(Vec::new(), |h| state.module.shape(h.value).to_vec())
     }
 
-    /// Sizes of its dimensions as an array: `let [batch, features] = x.dims();`. All one for a poisoned tensor.
+    /// Sizes of the dimensions as an array: `let [batch, features] = x.dims();`. For a poisoned tensor, all sizes are one.
     ///
     /// Reports an error if the number of dimensions differs.
     #[must_use]
@@ -99,7 +99,7 @@ impl<'g> Tensor<'g> {
         handle.and_then(|h| state.module.tensor(h.value)).map_or(DType::F32, |ty| ty.dtype)
     }
 
-    /// Whether it is a parameter of the program.
+    /// Whether the tensor is a parameter of the program.
     #[must_use]
     pub fn is_parameter(self) -> bool {
         let state = self.graph.state.borrow();
@@ -107,7 +107,7 @@ impl<'g> Tensor<'g> {
         matches!(state.module.values[values[0]].def(), ValueDef::Arg(region, _) if region == state.body())
     }
 
-    /// Whether it is poisoned: it depends on an invalid operation.
+    /// Whether the tensor is poisoned: it depends on an invalid operation.
     #[must_use]
     pub fn is_poisoned(self) -> bool {
         self.id == State::POISON
@@ -121,7 +121,7 @@ impl<'g> Tensor<'g> {
     }
 }
 
-/// `f32[8, 4]`.
+/// Formats the element type and the shape, as in `f32[8, 4]`.
 impl std::fmt::Debug for Tensor<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.is_poisoned() {

@@ -114,7 +114,7 @@ impl<'g> Tensor<'g> {
         self.bitcast(bits).lt(0)
     }
 
-    /// Replaces NaN by zero, and infinities by the largest and smallest finite numbers.
+    /// Replaces NaN by zero, and infinities by the largest finite numbers of the same sign.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -123,7 +123,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.nan_to_num().shape(), [2, 3]);
     /// ```
     ///
-    /// Reports an error if the element type is not a float type.
+    /// Reports an error if the element type is not `f64`, `f32`, `f16` or `bf16`.
     #[must_use]
     #[track_caller]
     pub fn nan_to_num(self) -> Tensor<'g> {

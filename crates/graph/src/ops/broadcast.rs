@@ -76,11 +76,11 @@ pub(crate) fn together<const N: usize>(
             None => number_of(m, operand, &shape, dtype)?,
         });
     }
-    // Every element is set at this point.
+    // The loop above has set every element.
     Ok(out.map(|value| value.unwrap_or(values[0])))
 }
 
-/// A number as a tensor.
+/// A constant of this shape and element type, filled with the number of `operand`.
 pub(crate) fn number_of(
     m: &mut Maker<'_>,
     operand: &Operand<'_>,

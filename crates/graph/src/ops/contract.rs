@@ -24,7 +24,7 @@ pub struct DotDims {
 }
 
 impl DotDims {
-    /// These contracting dimensions, without batching dimensions.
+    /// Dimension numbers with the given contracting dimensions and without batching dimensions.
     #[must_use]
     pub fn contracting(lhs: &[i64], rhs: &[i64]) -> Self {
         DotDims { lhs_contracting: lhs.to_vec(), rhs_contracting: rhs.to_vec(), ..DotDims::default() }
@@ -110,7 +110,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Contracts the contracting dimensions, for each index of the batching dimensions: `jax.lax.dot_general`.
+    /// Sums products over the contracting dimensions, for each index of the batching dimensions: `jax.lax.dot_general`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, DotDims, Graph, Mesh};

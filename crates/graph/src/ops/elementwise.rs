@@ -183,7 +183,7 @@ fn tensors<'g>(operands: &[Operand<'g>]) -> Vec<Tensor<'g>> {
 }
 
 impl Graph {
-    /// Any elementwise operation on two tensors of one element type; one of them may be a number.
+    /// Applies any elementwise operation to two tensors of one element type; one operand may be a number.
     ///
     /// ```
     /// # use shardc_graph::{BinaryOp, DType::F32, Graph, Mesh};
@@ -257,7 +257,7 @@ fn short(name: &'static str) -> &'static str {
 }
 
 impl<'g> Tensor<'g> {
-    /// Any elementwise operation on one tensor.
+    /// Applies any elementwise operation to one tensor.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, UnaryOp};
@@ -326,7 +326,7 @@ impl<'g> Tensor<'g> {
         rest.is_beyond(y).select(rest + y, rest)
     }
 
-    /// Whether a remainder is nonzero and differs in sign from the divisor.
+    /// Whether this remainder is nonzero and differs in sign from the divisor `y`.
     #[track_caller]
     pub(super) fn is_beyond(self, y: Operand<'g>) -> Tensor<'g> {
         match y {

@@ -11,7 +11,7 @@ use crate::{Tensor, axes};
 /// Handling of out-of-bounds indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutOfBounds {
-    /// Clamps to the nearest valid index. StableHLO's `gather` does this, so no comparison is needed.
+    /// Clamps to the nearest valid index. StableHLO's `gather` clamps indices, so no comparison is needed.
     #[default]
     Clip,
     /// Negative indices count from the last. Out-of-bounds reads return a fill value: NaN, the smallest signed integer, the largest
@@ -40,7 +40,7 @@ impl<'g> Tensor<'g> {
         self.take_with(indices, axis, OutOfBounds::Clip)
     }
 
-    /// [`take`](Tensor::take) with this handling of out-of-bounds indices.
+    /// [`take`](Tensor::take) with a choice of the handling of out-of-bounds indices.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh, OutOfBounds};
@@ -106,7 +106,7 @@ impl<'g> Tensor<'g> {
         self.take_along_axis_with(indices, axis, OutOfBounds::Clip)
     }
 
-    /// [`take_along_axis`](Tensor::take_along_axis) with this handling of out-of-bounds indices.
+    /// [`take_along_axis`](Tensor::take_along_axis) with a choice of the handling of out-of-bounds indices.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, OutOfBounds};
@@ -208,7 +208,7 @@ impl OutOfBounds {
         if indices.is_poisoned() || !indices.dtype().is_integer() {
             return indices;
         }
-        // XLA clamps indices to the last slice in their own type, which may be too narrow for that bound.
+        // XLA clamps indices in their element type, which may be too narrow to represent the last valid index.
         let indices = wide(indices, n);
         match self {
             OutOfBounds::Clip => indices,
@@ -218,7 +218,7 @@ impl OutOfBounds {
     }
 }
 
-/// Indices in an integer type that can represent `n`.
+/// Converts the indices to `i32` if their element type cannot represent `n`.
 #[track_caller]
 pub(super) fn wide(indices: Tensor<'_>, n: i64) -> Tensor<'_> {
     match crate::number::encode_integer(indices.dtype(), n) {
@@ -237,7 +237,7 @@ pub(super) fn from_last(indices: Tensor<'_>, n: i64) -> Tensor<'_> {
     indices.lt(0).select(indices + n, indices)
 }
 
-/// The fill value of out-of-bounds reads.
+/// The fill value of out-of-bounds reads, a scalar of the element type of `like`: see [`OutOfBounds::Fill`].
 #[track_caller]
 fn missing(like: Tensor<'_>) -> Tensor<'_> {
     let (g, dtype) = (like.graph(), like.dtype());
@@ -248,7 +248,7 @@ fn missing(like: Tensor<'_>) -> Tensor<'_> {
     }
 }
 
-/// Combines indices along several dimensions into index vectors along a new last dimension.
+/// Combines indices along several dimensions into index vectors along a new last dimension; `None` after an error.
 #[track_caller]
 pub(super) fn vectors<'g>(of: Tensor<'g>, indices: &[Tensor<'g>]) -> Option<Tensor<'g>> {
     let g = of.graph();

@@ -7,8 +7,8 @@ use crate::axes::Axes;
 use crate::error::ErrorKind;
 
 impl<'g> Tensor<'g> {
-    /// Cholesky factor: the lower triangular matrix whose product with its transpose is this matrix. Batched over leading dimensions; the
-    /// symmetric part of each matrix is used.
+    /// Cholesky factor: the lower triangular matrix whose product with its transpose is this matrix. Leading dimensions are batch
+    /// dimensions; the symmetric part of each matrix is used.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -136,7 +136,7 @@ impl<'g> Tensor<'g> {
     }
 
     /// The norm of this order over dimensions, which are removed: `sum(abs(x)^order)^(1/order)`. Order infinity is the largest absolute
-    /// value, order 0 the number of nonzero elements.
+    /// value, order minus infinity the smallest, and order 0 the number of nonzero elements.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

@@ -504,7 +504,7 @@ fn concatenate(m: &mut Maker<'_>, values: &[ValueId], axis: i64) -> KindResult<V
     m.infer(OpKind::Concatenate { dim: dim as u32 }, values, &[])
 }
 
-/// A shape with -1 replaced by the inferred size.
+/// The shape with -1 replaced by the inferred size; an error unless it has as many elements as shape `from`.
 fn completed(from: &[i64], mut shape: Vec<i64>) -> KindResult<Vec<i64>> {
     let have: i64 = from.iter().product();
     if let Some(free) = shape.iter().position(|&n| n == -1) {
@@ -537,7 +537,7 @@ pub(crate) fn transpose(m: &mut Maker<'_>, value: ValueId, permutation: &[usize]
     m.infer(OpKind::Transpose { permutation }, &[value], &[])
 }
 
-/// The slice of a tensor of this shape that selects all elements.
+/// A slice specification that selects all elements of a tensor of this shape.
 fn whole(shape: &[i64]) -> SliceSpec {
     SliceSpec {
         start: SizeList::from_elem(0, shape.len()),

@@ -27,7 +27,7 @@ fn tiny(dtype: DType) -> f64 {
     }
 }
 
-/// The next representable number towards zero, for powers of two.
+/// The next representable number towards zero; `number` must be a power of two or its negative.
 fn before(dtype: DType, number: f64) -> f64 {
     let mantissa = layout(dtype).map_or(23, |(_, mantissa, _)| mantissa);
     number * (1.0 - power_of_two(-(mantissa as i32) - 1))

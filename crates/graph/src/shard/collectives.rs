@@ -308,7 +308,7 @@ impl Graph {
     }
 }
 
-/// Axes of an enclosing `shard_map`, by name.
+/// The manual axes with these names; an error if an axis is not manual in an enclosing `shard_map`, or is listed twice.
 pub(super) fn manual_axes(m: &Maker<'_>, names: &[&str]) -> KindResult<AxisList> {
     let mesh = &m.state.module.meshes[m.state.mesh];
     let manual: AxisList = m.state.manual.iter().flatten().copied().collect();
@@ -329,21 +329,21 @@ pub(super) fn manual_axes(m: &Maker<'_>, names: &[&str]) -> KindResult<AxisList>
     Ok(axes)
 }
 
-/// The participants of a collective.
+/// The groups of devices that take part in a collective, and the number of devices in a group.
 struct Met {
     groups: ReplicaGroups,
     size: i64,
 }
 
 impl Met {
-    /// The devices along axes of an enclosing `shard_map`.
+    /// The groups of devices along axes of an enclosing `shard_map`.
     fn along(m: &Maker<'_>, names: &[&str]) -> KindResult<Met> {
         let axes = manual_axes(m, names)?;
         let mesh = &m.state.module.meshes[m.state.mesh];
         Ok(Met { groups: mesh.replica_groups(&axes), size: mesh.axes_size(&axes) })
     }
 
-    /// The size of a device's block of a dimension.
+    /// The size of one device's block along dimension `dim`; an error if the dimension is not divisible by the group size.
     fn part_of(&self, op: &str, shape: &[i64], dim: usize) -> KindResult<i64> {
         if shape[dim] % self.size == 0 {
             return Ok(shape[dim] / self.size);
@@ -387,7 +387,7 @@ impl Met {
     }
 }
 
-/// Rejects sums of `i1`.
+/// Rejects element type `i1` for collectives that sum.
 fn adds(op: &str, dtype: DType) -> KindResult<()> {
     match dtype {
         DType::I1 => Err(ErrorKind::Operands(format!(
@@ -398,7 +398,7 @@ fn adds(op: &str, dtype: DType) -> KindResult<()> {
 }
 
 impl Maker<'_> {
-    /// Returns the tensor type with a different shape, if that is valid.
+    /// Returns the tensor type with the element type of `value` and shape `shape`; an error if the shape is invalid.
     fn type_like(&mut self, value: ValueId, shape: &[i64]) -> KindResult<TypeId> {
         check_shape(shape)?;
         let dtype = self.dtype_of(value);

@@ -2,8 +2,8 @@
 
 use crate::{GraphError, Mesh, PartitionSpec, Placement, Tensor, placement};
 
-/// A partition specification on a mesh, for data loaders: it gives the placement of loaded arrays, and annotates the parameter that they
-/// are passed to. Corresponds to the `ShardingSpec` of PyTorch/XLA's loaders.
+/// A partition specification on a mesh, for data loaders. It computes the placement of loaded arrays, and annotates the parameter that
+/// they are passed to, like the `ShardingSpec` of PyTorch/XLA's loaders.
 ///
 /// ```
 /// use shardc_graph::{Mesh, ShardingSpec, spec};
@@ -71,7 +71,8 @@ impl ShardingSpec {
         placement(&self.mesh, shape, &self.spec)
     }
 
-    /// Annotates a tensor with this sharding; see [`Tensor::mark_sharding`]. The mesh of its graph must have these axes.
+    /// Annotates a tensor with this sharding; see [`Tensor::mark_sharding`]. The mesh of the tensor's graph must have the axes of the
+    /// specification.
     #[track_caller]
     pub fn apply<'g>(&self, tensor: Tensor<'g>) -> Tensor<'g> {
         tensor.mark_sharding(self.spec.clone())

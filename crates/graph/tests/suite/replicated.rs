@@ -156,7 +156,7 @@ fn nested_shard_maps_are_checked_along_their_own_axes() {
     assert_eq!(inner(false), "");
     let told = inner(true);
     assert!(told.contains("SH0623") && told.contains("between devices along \"model\""), "{told}");
-    // On the first device along "data", this is 2 on both devices along "model"; elsewhere it is not.
+    // `max` returns 2 on both devices along "model" only at index 0 along "data"; at other indices, it differs between them.
     let g = Graph::new("step", &meshes()[0]);
     let x = g.parameter("x", [8, 4], F32);
     let y = g.shard_map_over("data", x, &[spec!["data", None]], &[spec!["data", None]], |x| {

@@ -50,8 +50,8 @@ pub(crate) fn computed_by(module: &Module, values: impl IntoIterator<Item = Valu
     seen
 }
 
-/// Searches backward from `values`, through operations that satisfy `through`, for the nearest values that satisfy a predicate. `values`
-/// themselves are tested first.
+/// Searches backward from `values` for the nearest value that satisfies `is_wanted`, `values` included. Only results of operations that
+/// satisfy `through` are tested and traversed.
 pub(crate) fn nearest(
     module: &Module,
     values: &[ValueId],
@@ -73,7 +73,7 @@ pub(crate) fn nearest(
     None
 }
 
-/// Replaces operands of an operation and of the operations in its regions.
+/// Replaces operands of an operation, and of the operations in its regions, by the values that `stands` returns.
 pub(crate) fn replace(module: &mut Module, op: OpId, stands: impl Fn(ValueId) -> Option<ValueId>) {
     let regions = module.ops[op].regions.clone();
     let inner: Vec<OpId> = regions.iter().flat_map(|&region| module.walk(region)).collect();

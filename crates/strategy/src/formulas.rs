@@ -7,9 +7,9 @@ use crate::settings::Sharding;
 pub struct PerParameter {
     /// Bytes of the parameter itself.
     pub parameter: f64,
-    /// Bytes of its gradient.
+    /// Bytes of the parameter's gradient.
     pub gradient: f64,
-    /// Bytes of its optimizer state.
+    /// Bytes of the parameter's optimizer state.
     pub optimizer: f64,
 }
 
@@ -30,7 +30,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// The total.
+    /// The total number of bytes.
     #[must_use]
     pub fn total(self) -> f64 {
         self.parameters + self.gradients + self.optimizer

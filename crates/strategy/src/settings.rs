@@ -72,10 +72,10 @@ impl Settings {
 /// When the backward pass gathers the parameters of a unit again (`backward_prefetch` of PyTorch's FSDP).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Prefetch {
-    /// Before the current unit's gradient computation, prefetch the next unit's parameters: one more unit is in memory, and the
-    /// all-gather overlaps (`BACKWARD_PRE`).
+    /// Before a unit's gradients are computed, prefetch the parameters of the unit that the backward pass visits next. One more unit is
+    /// in memory, and the all-gather overlaps with the gradient computation (`BACKWARD_PRE`).
     Pre,
-    /// Prefetch when the unit's own output cotangent is ready (`BACKWARD_POST`, `NO_PREFETCH`).
+    /// Gather the parameters of a unit when the unit's own output cotangent is ready (`BACKWARD_POST`, `NO_PREFETCH`).
     #[default]
     Post,
 }

@@ -41,7 +41,7 @@ impl Stacked {
         self.dims.get(&arg).is_some_and(|dims| dims.contains(&true))
     }
 
-    /// The argument that a value is equal to, directly or as a loop-carried value.
+    /// The argument that a value is equal to, directly or as a loop-carried value, apart from casts and barriers.
     pub(crate) fn origin(&self, value: ValueId) -> Option<ValueId> {
         self.origin.get(&value).copied()
     }

@@ -34,7 +34,7 @@ pub struct Accelerate {
     pub model: ModelSettings,
     /// Unknown keys and keys without effect, with the reasons.
     pub warnings: Vec<Diagnostic>,
-    /// The mesh that `parallelism_config` or `[parallelism]` describes, if any: `fsdp=4,tp=2`.
+    /// The mesh that `parallelism_config` or `[parallelism]` describes, if any, such as `fsdp=4,tp=2`.
     parallel: Option<String>,
 }
 
@@ -158,7 +158,7 @@ struct Reader<'t> {
 #[derive(Default)]
 struct Zero {
     stage: Option<(u64, Span)>,
-    /// If parameters are offloaded, the position of the key; the same for optimizer state.
+    /// The positions of the keys that offload parameters and optimizer state, if they are offloaded.
     parameters: Option<Span>,
     optimizer: Option<Span>,
 }
@@ -272,7 +272,7 @@ impl Reader<'_> {
         let settings = &mut self.out.settings;
         match key.name {
             "distributed_type" => {
-                // PyTorch/XLA's wrapper is enabled under `fsdp_config`, regardless of the distributed type.
+                // PyTorch/XLA enables its FSDP wrapper in `fsdp_config`, so the distributed types XLA and TPU may also use FSDP.
                 self.is_fsdp =
                     word(value).is_some_and(|w| ["FSDP", "XLA", "TPU"].contains(&w.to_uppercase().as_str()));
                 self.is_deepspeed = word(value).is_some_and(|w| w.eq_ignore_ascii_case("DEEPSPEED"));
@@ -342,7 +342,7 @@ impl Reader<'_> {
     }
 }
 
-/// The byte offset of a character.
+/// The byte offset of the character with index `character`; the length of the text if there is none.
 fn byte(text: &str, character: usize) -> usize {
     text.char_indices().nth(character).map_or(text.len(), |(at, _)| at)
 }

@@ -41,13 +41,13 @@ impl Sizes {
         self.named().iter().try_fold(1u64, |product, (_, size)| product.checked_mul(*size))
     }
 
-    /// The sizes that are not one, as a product: `4 x 2`.
+    /// The sizes other than one, as a product such as `4 x 2`.
     pub(super) fn factors(self) -> String {
         let sizes = self.named().into_iter().filter(|(_, size)| *size != 1).map(|(_, size)| size.to_string());
         sizes.collect::<Vec<_>>().join(" x ")
     }
 
-    /// The mesh: `fsdp=4,tp=2`.
+    /// The mesh with the axes of size above one, such as `fsdp=4,tp=2`; `fsdp=1` if there are none.
     pub(super) fn mesh(self) -> String {
         let axes = self.named().into_iter().filter(|(_, size)| *size != 1);
         let text = axes.map(|(name, size)| format!("{name}={size}")).collect::<Vec<_>>().join(",");

@@ -2,7 +2,7 @@
 
 use super::keys::{KEYS, Kind, Place};
 
-/// A question.
+/// A question about the value of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
     /// The key whose value is the answer.

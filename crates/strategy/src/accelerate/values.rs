@@ -4,7 +4,7 @@ use saphyr::{MarkedYaml, Scalar, YamlData};
 
 use crate::settings::Sharding;
 
-/// A scalar as text.
+/// The text of a string, boolean or integer; `None` for other nodes.
 pub(super) fn word(node: &MarkedYaml<'_>) -> Option<String> {
     match &node.data {
         YamlData::Value(Scalar::String(text)) => Some(text.to_string()),

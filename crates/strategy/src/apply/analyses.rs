@@ -1,5 +1,5 @@
-//! Analyses of a training step that several apply steps share. Each is computed at its first use, and recomputed after a rewrite has
-//! invalidated it.
+//! Analyses of a training step that several apply steps share. Each analysis is computed at its first use, and recomputed after a rewrite
+//! has invalidated it.
 
 use std::cell::OnceCell;
 

@@ -58,11 +58,11 @@ fn narrow(
 
 struct Walk<'a> {
     products: FxHashSet<OpId>,
-    /// Matmuls that return `f32`.
+    /// Matmuls that return `f32`: those of weight gradients, if the settings request sums in `f32`.
     wide: FxHashSet<OpId>,
     stacked: &'a Stacked,
     dtype: DType,
-    /// The narrow version of a value, by the region of the user.
+    /// The value converted to the narrow type, by the region of the user and the original value.
     narrow: FxHashMap<(RegionId, ValueId), ValueId>,
     /// Values that are converted back to the wide type, each with the matmul that produced it.
     made: FxHashMap<ValueId, ValueId>,

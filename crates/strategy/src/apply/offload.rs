@@ -58,11 +58,11 @@ pub(super) fn apply(module: &mut Module, context: &mut Context<'_>) {
 struct State {
     /// The index of the argument.
     number: usize,
-    /// Bytes of its shard on a device.
+    /// Bytes of the argument's shard on a device.
     bytes: u64,
     /// Bytes that are copied to the device at once: the whole shard, or one row of a stack of layers.
     at_once: u64,
-    /// Whether it stays on the device because libtpu cannot slice its rows on the host.
+    /// Whether the argument stays on the device because libtpu cannot slice its rows on the host.
     is_whole: bool,
 }
 
@@ -117,7 +117,7 @@ fn offload(
 enum For {
     /// The forward pass.
     Use,
-    /// The backward pass, if it rematerializes the all-gather. (XLA does not propagate host memory through a barrier.)
+    /// The backward pass, if it rematerializes the all-gather: XLA does not propagate host memory through the barrier.
     UseAgain,
     Update,
 }

@@ -1,8 +1,8 @@
 //! The sharding of each argument of a step.
 //!
-//! Optimizer state and gradient accumulators are sharded like their parameter if they have its shape. Otherwise the update, which reads
-//! all of them, would need to reshard them. The sharded dimension is chosen from the parameter, since its state has less information: no
-//! loop slices the state, so the layer dimension is unknown, and the program may annotate only parameters.
+//! Optimizer state and gradient accumulators are sharded like their parameter if they have its shape. With different shardings, the
+//! update, which reads all of them, would need reshards. The sharded dimension is chosen from the parameter, because less is known about
+//! its state: no loop slices the state, so the layer dimension is unknown, and the program may annotate only parameters.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisRef, DimSharding, Module, RegionId, TensorSharding, ValueId};
@@ -53,7 +53,8 @@ impl Context<'_> {
             {
                 self.whole(module, like(module, (arg, argument), args))
             }
-            // This is a target network, or a teacher that averages parameters: if it were sharded, it would be all-gathered in each step.
+            // State that the loss reads is a target network, or a teacher that averages parameters. If it were sharded, each step would
+            // all-gather it.
             Role::OptimizerState
                 if self.settings.sharding == Sharding::Zero1 && read_by_loss.contains(&arg) =>
             {
@@ -101,7 +102,7 @@ impl Context<'_> {
         let shard: Vec<AxisRef> = self.axes.shard.iter().filter(is_free).cloned().collect();
         let n = module.meshes[self.mesh].axes_size(&shard);
         let is_of_stack = |dim: &usize| self.stacked(module).is_stacked(arg, *dim);
-        // The first dimension of the parameter of one layer, if the layers are stacked.
+        // The first dimension that is not a layer dimension: the first dimension of one layer's parameter.
         let first = (0..module.rank(arg)).find(|dim| !is_of_stack(dim));
         let may = |dim: usize| {
             !is_of_stack(&dim)
@@ -129,7 +130,7 @@ fn like(module: &Module, (arg, argument): (ValueId, &Argument), args: &[ValueId]
     parameter.filter(|&parameter| module.shape(parameter) == module.shape(arg)).unwrap_or(arg)
 }
 
-/// The arguments that the loss depends on.
+/// The values, including arguments, that operations of the forward pass of the loss read.
 fn read_by_loss(module: &Module, body: RegionId, roles: &Roles) -> FxHashSet<ValueId> {
     let returned = module.terminator(body).map(|end| &module.ops[end].operands);
     let loss = roles.loss.and_then(|loss| returned?.get(loss).copied());

@@ -5,16 +5,16 @@
 //! layers, each loop iteration gathers its row, also after a cast (`rows`).
 //!
 //! The backward pass reads the gathered value of the forward pass or, if a unit is resharded in between, gathers again. The second
-//! all-gather follows a barrier with the cotangent of the first result that needs it. The barrier prevents CSE with the first all-gather,
-//! and an early start. Casts, reshapes and transposes of the forward and of the backward pass are recomputed: on the shard if they cast
-//! to a narrower type, and otherwise after the all-gather.
+//! all-gather follows a barrier with the nearest incoming activation cotangent. The barrier prevents CSE with the first all-gather, and
+//! an early start. Casts, reshapes and transposes of the forward and of the backward pass are recomputed: on the shard if they cast to a
+//! narrower type, and otherwise after the all-gather.
 //!
-//! For a table that is only read by row lookups, the compiler chooses: it sends rows to their devices if that is cheaper than
-//! all-gathering the table.
+//! A table that is only read by row lookups is not all-gathered here. The compiler chooses: it sends rows to their devices if that is
+//! cheaper than all-gathering the table.
 //!
-//! The parameters of a unit share one barrier. BACKWARD_POST ties it to the cotangent of the unit itself, so the all-gather starts
-//! when the next unit is done. BACKWARD_PRE ties it to the cotangent of the next unit, so the all-gather overlaps with that unit's
-//! backward pass.
+//! The parameters of a unit share one barrier. BACKWARD_POST ties the barrier to the cotangent of the unit itself, so the all-gather
+//! starts when the backward pass of the following unit (in forward order) is done. BACKWARD_PRE ties the barrier to the cotangent of the
+//! following unit, so the all-gather overlaps with the backward pass of that unit.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
@@ -114,9 +114,9 @@ struct Flow {
     forms: FxHashMap<ValueId, Form>,
     /// Operations of the backward pass that need a gathered parameter.
     backward: FxHashSet<OpId>,
-    /// The parameters that these operations need.
+    /// The parameters that operations in `backward` need.
     asked: FxHashSet<ValueId>,
-    /// Tables whose rows the forward pass only looks up, with their casts and reshapes.
+    /// Tables, and casts of tables, that the forward pass reads only by row lookups.
     tables: FxHashSet<ValueId>,
     rows: Rows,
 }
@@ -266,9 +266,9 @@ fn rows(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> Rows {
 /// How the backward pass obtains a gathered parameter.
 #[derive(Clone, Copy)]
 enum Whole {
-    /// The forward pass gathered it, and it was kept.
+    /// The gathered value of the forward pass is kept.
     Kept,
-    /// It is gathered again, after a barrier with this value.
+    /// The parameter is gathered again, after a barrier with this value.
     Again(Option<ValueId>),
 }
 
@@ -280,7 +280,7 @@ struct Walk<'a> {
     gathered: FxHashMap<ValueId, ValueId>,
     /// The value that replaces each form of a parameter in the backward pass.
     backwards: FxHashMap<ValueId, ValueId>,
-    /// The indices of arguments.
+    /// The index of each argument.
     numbers: FxHashMap<ValueId, usize>,
     /// For each parameter, its shard after the barrier of its unit.
     held: FxHashMap<ValueId, ValueId>,
@@ -294,7 +294,7 @@ impl Walk<'_> {
         for value in read.iter().copied() {
             let Some(&form) = self.flow.forms.get(&value) else { continue };
             let stands = if self.flow.forward.contains(&op) {
-                // If a value is cast, it is gathered after the cast.
+                // A shard that the operation casts to a narrower type is gathered after the cast.
                 let is_part = form_behind(rw.module, op, form, true) == Some(true);
                 let is_table = self.flow.tables.contains(&value);
                 (form.is_part && !is_part && !is_table).then(|| self.gathered(rw, value, form.arg))
@@ -425,8 +425,8 @@ impl Walk<'_> {
 }
 
 /// Casts a row to a narrower type. The TPU compiler casts a whole stack before the loop and keeps both copies, despite barriers. Rounding
-/// the row before the cast prevents this, and does not change the cast value. (Only for these types: with fewer exponent bits, rounding
-/// flushes subnormals to zero.)
+/// the row before the cast prevents the early cast, and does not change the result. Only a cast from `f32` to `bf16` is rounded: with
+/// fewer exponent bits, rounding flushes subnormals to zero.
 fn narrowed(rw: &mut Rewriter<'_>, row: ValueId, to: DType) -> ValueId {
     let rounded = if (rw.dtype(row), to) == (Some(DType::F32), DType::BF16) {
         rw.alike(OpKind::ReducePrecision { exponent_bits: 8, mantissa_bits: 7 }, &[row])

@@ -94,7 +94,7 @@ fn sequence_classes(
 }
 
 impl<'a> Within<'a> {
-    /// The dimensions for the arguments of a function without calls.
+    /// Finds the dimensions in a function without calls; none if the mesh has no axis of tensor, expert or context parallelism.
     fn of(module: &Module, context: &'a Context<'_>) -> Within<'a> {
         let (roles, args, axes, body) = (context.roles, &context.args, &context.axes, context.body);
         let (stacked, mesh) = (context.stacked(module), &module.meshes[context.mesh]);

@@ -45,7 +45,7 @@ pub(crate) fn checkpoint(
 struct Again {
     /// The first operation of the backward pass that reads any of these values, and its incoming gradient.
     first: Option<(OpId, ValueId)>,
-    /// The users of each value, and the parameter gradients on which the barrier depends.
+    /// The users of each rematerialized value, and of each parameter gradient on which the barrier depends.
     readers: Vec<(OpId, ValueId)>,
 }
 

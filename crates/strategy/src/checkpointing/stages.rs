@@ -17,13 +17,13 @@ use crate::units::Units;
 /// The units and kinds of arguments that a value depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct From {
-    /// The last unit that it depends on.
+    /// The last unit that the value depends on.
     stage: Option<u32>,
-    /// Whether it depends on parameters.
+    /// Whether the value depends on parameters.
     weights: bool,
-    /// Whether it depends on other arguments of the step.
+    /// Whether the value depends on arguments of the step other than parameters.
     inputs: bool,
-    /// Whether any of these arguments is data or model state.
+    /// Whether the value depends on data, RNG keys or model state.
     data: bool,
 }
 
@@ -133,7 +133,7 @@ impl Stages {
             }
             self.keep(module, op);
         }
-        // Operations used only by the backward pass belong to the stage of most of their operands.
+        // Operations used only by the backward pass move to the latest stage of their operands, or to the next stage if it can read them.
         for &op in &staged {
             if !readers(self, op).is_empty() {
                 continue;
@@ -153,7 +153,7 @@ impl Stages {
         }
     }
 
-    /// Whether an operation belongs neither to the backward pass nor to the terminator.
+    /// Whether an operation is neither part of the backward pass nor a terminator.
     fn is_staged(&self, module: &Module, op: OpId) -> bool {
         !self.backward.contains(&op) && !matches!(module.ops[op].kind, OpKind::Return)
     }
@@ -225,8 +225,8 @@ impl Stages {
         (module.regions[body].ops.iter().copied().filter(|op| cone.contains(op)).collect(), inputs)
     }
 
-    /// Whether a stage can compute a value from values available `before`: values that are first read in the middle of the backward pass
-    /// may depend on values produced there.
+    /// Whether a stage can compute a value from results of operations for which `before` is true. A value that is first read in the middle
+    /// of the backward pass may depend on values produced in the backward pass.
     pub(super) fn can_compute(
         &self,
         module: &Module,

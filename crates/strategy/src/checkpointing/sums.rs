@@ -15,7 +15,7 @@ pub(super) struct Sums<'a> {
     stages: &'a Stages,
     users: &'a FxHashMap<ValueId, Vec<OpId>>,
     has_batch: &'a dyn Fn(ValueId) -> bool,
-    /// The sums that no visited operation reads.
+    /// The sums that no operation visited so far reads.
     unread: FxHashSet<ValueId>,
 }
 

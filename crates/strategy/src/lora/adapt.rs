@@ -37,7 +37,7 @@ pub struct Adapted {
     pub key: Option<usize>,
     /// The number of trained parameters.
     pub parameters: Parameters,
-    /// Warnings (SH1254) about weights with adapters that also have another user: it reads the weight without adapters.
+    /// Warnings (SH1254) about weights with adapters that also have another user, which reads the weight without adapters.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -47,7 +47,7 @@ pub struct Adapted {
 ///
 /// A linear layer is a matmul of an activation with a weight, possibly in a loop. The weight may be converted, transposed, reshaped or
 /// sliced, or be a row of a stack, whose rows have separate adapters. The model's output is the linear layer whose result reaches no other
-/// linear layer, unless other layers have names that differ only in numbers. Calls are inlined.
+/// linear layer, unless another layer of the same shape has a name that differs only in numbers. Calls are inlined.
 ///
 /// # Errors
 /// Returns SH1252 if a target matches no linear layer, the rank is below 1, the dropout is not a probability below 1, DoRA or trained
@@ -297,7 +297,7 @@ impl Beside<'_> {
         let up = match adapter.map.experts {
             None => rw.alike_to(up, &operands, result),
             Some(experts) => {
-                // Experts are the leading dimension of this result, but not always of the result of the original matmul.
+                // Experts are the leading dimension of the second matmul's result, but not always of the result of the original matmul.
                 let order = expert_order(experts < adapter.map.free[0], last as usize - 1, is_left);
                 let wanted = rw.module.shape(result).to_vec();
                 let mut made = wanted.clone();

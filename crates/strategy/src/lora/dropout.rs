@@ -1,4 +1,4 @@
-//! Dropout by a hash of each element's position: it is the same on every mesh, and needs no communication.
+//! Dropout by a hash of each element's position: the mask is the same on every mesh, and needs no communication.
 
 use shardc_ir::floats::power_of_two;
 use shardc_ir::{

@@ -49,7 +49,7 @@ pub(crate) struct Form {
     pub(crate) argument: usize,
     /// The steps from the argument, in order.
     pub(crate) steps: Vec<Step>,
-    /// The rows that are read, in order: the number of rows, and the index.
+    /// The dynamic row slices, in order: the number of rows along the sliced dimension, and the index of the row.
     pub(crate) rows: Vec<(i64, ValueId)>,
 }
 

@@ -39,7 +39,8 @@ pub struct LinearMap {
     pub contracted: Vec<usize>,
     /// The free dimensions: the outputs.
     pub free: Vec<usize>,
-    /// Whether it is the model's output: its result reaches no other linear layer, and no other has a similar name.
+    /// Whether the layer is the model's output: its result reaches no other linear layer, and no other layer of the same shape has a name
+    /// that differs only in numbers.
     pub is_output: bool,
     /// Whether the weight has another user, such as a lookup in a tied embedding: merging adapters into the weight also changes the
     /// result of that user.

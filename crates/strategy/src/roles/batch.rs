@@ -135,10 +135,10 @@ impl<'a, 'm> Known<'a, 'm> {
         })
     }
 
-    /// Adds to `examples` the batch classes of further data, which parameters process separately, such as the second half of pairs. The
-    /// class is that of the leading dimension of a matmul of such data with a parameter. It may also be that of the leading dimension of a
-    /// lookup in a parameter, but only if its size is that of a known batch dimension, since positions are also looked up. Operands that
-    /// depend on data do not count as parameters.
+    /// Adds to `examples` the batch classes of further data, which parameters process separately, such as the second half of pairs. Such a
+    /// class belongs to the leading dimension of a matmul of the data with a parameter. The leading dimension of a lookup in a parameter
+    /// also counts, but only if its size is that of a known batch dimension, since positions are also looked up. Operands that depend on
+    /// data do not count as parameters.
     fn add_those_of_other_data(&self, examples: &mut FxHashSet<u32>) {
         let module = self.facts.module;
         for op in module.walk(self.facts.body) {

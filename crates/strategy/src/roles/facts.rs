@@ -6,11 +6,11 @@ use shardc_ir::{DType, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, Value
 use super::dependence::{Arguments, Dependence, Through, is_float};
 use super::next::{gradients, next_values};
 
-/// Whether a program trains: whether it is a training step, or the part of one that computes gradients.
+/// Whether a program is a training step, or the part of one that computes gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trains {
     Yes,
-    /// Only a forward pass: it returns no gradients, and may have no loss.
+    /// The program is only a forward pass: it returns no gradients, and may have no loss.
     No,
 }
 

@@ -1,9 +1,9 @@
 //! Finds the result that is the next value of each argument.
 //!
-//! Donations specify it. Otherwise it is inferred: a next value is computed element-wise from the old value and from other values of the
-//! same shape. Sums are tried first (a parameter and its update), then sums of multiples (momentum and masked gradients), then any
-//! element-wise arithmetic. In each round, a result with a single candidate is assigned to it, which leaves fewer candidates for other
-//! results.
+//! Donations specify the result. Otherwise it is inferred: a next value is computed element-wise from the old value and from other values
+//! of the same shape. Sums are tried first (a parameter and its update), then sums of multiples (momentum and masked gradients), then any
+//! element-wise arithmetic. In each round, a result with a single candidate argument is assigned to that argument, which leaves fewer
+//! candidates for other results.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{AttrDict, BinaryOp, Dense, FuncId, Module, OpKind, ValueId};

@@ -195,9 +195,9 @@ impl States<'_, '_> {
         needs.iter().any(|j| self.facts.rank(j) > 0)
     }
 
-    /// Whether state is a parameter that the model does not use, so that no loss depends on it. It has moments that no other parameter
-    /// uses, no other next value depends on it, and its own next value does not depend on data. If gradients are clipped by a global norm,
-    /// its next value depends on data like those of all parameters.
+    /// Whether state is a parameter that the model does not use, so that no loss depends on it. Such state has moments that no other
+    /// parameter uses, no other next value depends on it, and its own next value does not depend on data. If gradients are clipped by a
+    /// global norm, its next value depends on data like those of all parameters.
     fn is_idle_parameter(&self, i: usize, roles: &[Option<Role>]) -> bool {
         let needs = &self.facts.needs;
         let is_own_moment = |j: usize| {
@@ -220,8 +220,8 @@ impl States<'_, '_> {
             && (!needs_data || self.is_of_gradients(i, &parameters()))
     }
 
-    /// Whether a next value depends on the data that the state is multiplied with in the forward pass. This is the only evidence of a
-    /// gradient if the loss is linear in a weight, or if the backward pass recomputes the values that depend on the weight.
+    /// Whether a next value depends on the data that the state is multiplied with in the forward pass. This dependence is the only evidence
+    /// of a gradient if the loss is linear in a weight, or if the backward pass recomputes the values that depend on the weight.
     fn needs_partner(&self, i: usize, next: ValueId, forward: &Forward<'_>) -> bool {
         let module = self.facts.module;
         let mut partners: FxHashSet<ValueId> = FxHashSet::default();
@@ -331,7 +331,7 @@ impl States<'_, '_> {
         match facts.rank(i) {
             _ if facts.is_key(i) => Role::RngKey,
             0 => Role::Step,
-            // 8-bit moments.
+            // Integer arrays that the update of a parameter reads are 8-bit moments.
             _ if is_used() && !facts.loss_needs.contains(i) => Role::OptimizerState,
             _ => Role::ModelState,
         }
@@ -353,7 +353,7 @@ impl States<'_, '_> {
         }
         let is_fresh = self.is_added_to(i) || self.is_reset(i);
         if users > 0 {
-            // Moments depend on an accumulator, but it does not depend on them.
+            // Moments depend on an accumulator, but an accumulator does not depend on moments.
             let siblings = |j: &usize| {
                 *j != i && self.is_float_state(*j) && facts.rank(*j) > 0 && !parameters.contains(j)
             };

@@ -40,11 +40,11 @@ impl Wrap {
 pub struct Part<'a> {
     /// The path: `params.h.3.attn`; `layer.3` if parameters have no names.
     pub name: &'a str,
-    /// The number of its parameters outside nested units.
+    /// The number of the module's parameters outside nested units.
     pub parameters: u64,
-    /// Whether it is a stack of layers, or has numbered siblings with the same structure.
+    /// Whether the module is a stack of layers, or has numbered siblings with the same structure, and is not inside another layer.
     pub is_layer: bool,
-    /// Whether it contains only layers (`ModuleList`).
+    /// Whether the module contains only repeated modules, and no parameters of its own (`ModuleList`).
     pub is_list: bool,
 }
 
@@ -61,7 +61,7 @@ pub struct Units {
 }
 
 impl Units {
-    /// The units that a policy selects in a step without calls; `None` if the policy searches for units and finds none; then each
+    /// The units that a policy selects in a step without calls. `None` if the policy searches for units and finds none: then each
     /// parameter is gathered separately.
     #[must_use]
     pub fn find(module: &Module, roles: &Roles, wrap: Wrap) -> Option<Units> {

@@ -31,14 +31,14 @@ pub(super) fn is_nameless(name: &str) -> bool {
     name.strip_prefix("arg").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()))
 }
 
-/// Whether names differ only in the single number that they contain.
+/// Whether two different names are equal apart from digits, and `a` ends in a digit.
 fn is_numbered_alike(a: &str, b: &str) -> bool {
     let letters = |name: &str| -> String { name.chars().filter(|c| !c.is_ascii_digit()).collect() };
     a != b && letters(a) == letters(b) && a.ends_with(|c: char| c.is_ascii_digit())
 }
 
 impl Node {
-    /// Whether two modules have parameters with the same names.
+    /// Whether two modules have the same structure: submodules and parameters with the same names.
     fn is_like(&self, other: &Node) -> bool {
         self.own.keys().eq(other.own.keys())
             && self.children.keys().eq(other.children.keys())

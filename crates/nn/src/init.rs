@@ -33,11 +33,11 @@ pub enum Init {
     Identity,
     /// One of the arrays of NF4-quantized weights.
     Nf4(Box<OfWeights>),
-    /// The initial values of the variable of this full name, which has the same shape; the element type may differ.
+    /// The initial values of the variable with this full name, which must have the same shape; the element type may differ.
     CopyOf(String),
     /// L2 norms of the initial values of another variable, over its leading dimensions, separately for each layer of a stack.
     NormOf {
-        /// The full name of the variable.
+        /// The full name of the other variable.
         of: String,
         /// The number of leading dimensions that the norms reduce, not counting those of stacks.
         axes: usize,
@@ -58,11 +58,11 @@ pub enum Fan {
 /// The distribution of random initial values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
-    /// Normally.
+    /// The normal distribution with mean zero.
     Normal,
-    /// Truncated at two standard deviations, and rescaled to the requested variance.
+    /// The normal distribution with mean zero, truncated at two standard deviations and rescaled to the requested variance.
     TruncatedNormal,
-    /// Uniform on an interval around zero.
+    /// The uniform distribution on an interval around zero.
     Uniform,
 }
 
@@ -125,7 +125,7 @@ impl Init {
     }
 
     /// The initial values of the variable of this full name: for variables that track a parameter (a moving average, a target network).
-    /// Unless annotated otherwise, the copy has the same sharding.
+    /// Unless annotated otherwise, the copy has the sharding of that variable.
     #[must_use]
     pub fn copy_of(name: impl Into<String>) -> Init {
         Init::CopyOf(name.into())

@@ -41,7 +41,7 @@ pub struct Nf4 {
     pub storage: DType,
 }
 
-/// Double quantization, packed in bytes.
+/// The default is double quantization, with codes packed in bytes.
 impl Default for Nf4 {
     fn default() -> Self {
         Nf4 { double: true, storage: DType::UI8 }

@@ -35,18 +35,19 @@ pub struct StepProgram {
     pub variables: Vec<Variable>,
     /// For each variable, the index of its argument.
     pub arguments: Vec<usize>,
-    /// For each variable, the index of the result with its next value; `None` if it does not change.
+    /// For each variable, the index of the result with its next value; `None` if the step does not change the variable.
     pub results: Vec<Option<usize>>,
     /// The arguments that are not variables.
     pub inputs: Vec<Port>,
     /// The results that are not variables.
     pub metrics: Vec<Port>,
-    /// Valid but suspicious code: a trained parameter that the step does not update.
+    /// Warnings about valid but suspicious code, such as a trained parameter that the step does not update.
     pub warnings: Vec<GraphError>,
 }
 
 impl StepProgram {
-    /// The variable whose initial values this one copies, through chains of copies: see [`Init::copy_of`].
+    /// The variable whose initial values `variable` copies, at the end of a chain of copies; `None` if it copies none: see
+    /// [`Init::copy_of`].
     #[must_use]
     pub fn source(&self, variable: &Variable) -> Option<&Variable> {
         let get = |name: &str| self.variables.iter().find(|variable| variable.name == name);

@@ -19,8 +19,8 @@ use crate::{Init, Kind, Maps, Nf4, Param, Policy, Variable};
 /// The variables of one graph, by name, in creation order.
 type Entries<'g> = Rc<RefCell<IndexMap<String, Entry<'g>>>>;
 
-/// A prefix of variable names, and a [`Policy`]. Models create their variables through it. Cheap to clone; clones and nested scopes share
-/// their variables.
+/// A prefix of variable names, and a [`Policy`]. Models create their variables through a scope. A scope is cheap to clone; clones and
+/// nested scopes share their variables.
 #[derive(Clone, Debug)]
 pub struct Scope<'g> {
     pub(crate) graph: &'g Graph,
@@ -42,7 +42,7 @@ pub struct Scope<'g> {
     pub(crate) quantized: Option<Nf4>,
     /// The enclosing loops over layers or microbatches, outermost first.
     pub(crate) trips: Vec<Trip<'g>>,
-    /// Tensors that replace variables.
+    /// Tensors that replace variables in this scope: see [`Scope::with_values`].
     pub(crate) values: Values<'g>,
 }
 
@@ -100,7 +100,7 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// The graph.
+    /// The graph that contains the variables.
     #[must_use]
     pub fn graph(&self) -> &'g Graph {
         self.graph
@@ -126,8 +126,8 @@ impl<'g> Scope<'g> {
 
     /// Returns this scope, in which layers may use the parameters of layers created on other lines: shared (tied) weights.
     ///
-    /// Otherwise, two layers with the same name are an error that shows both lines. A layer that is called again from the same line, for
-    /// example in a function applied to two inputs, uses its own parameters and needs no permission.
+    /// In other scopes, two layers with the same name are an error that shows both lines. A layer that is called again from the same line,
+    /// for example in a function applied to two inputs, uses its own parameters and needs no shared scope.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -153,16 +153,16 @@ impl<'g> Scope<'g> {
         Scope { is_output: true, ..self.clone() }
     }
 
-    /// Returns this scope, with frozen kernels of linear layers stored in four bits, except those of the [`output`](Scope::output). They
-    /// are dequantized at each use (Dettmers et al., "QLoRA", 2023).
+    /// Returns this scope, with frozen kernels of linear layers stored in four bits, except those of the [`output`](Scope::output).
+    /// Quantized kernels are dequantized at each use (Dettmers et al., "QLoRA", 2023).
     #[must_use]
     pub fn quantized(&self, nf4: Nf4) -> Self {
         Scope { quantized: Some(nf4), ..self.clone() }
     }
 
     /// Returns this scope, in which these tensors replace the variables of these full names (`torch.func.functional_call`). For layers of a
-    /// [`stack`](Scope::stack), the leading dimension indexes the layers. Gradients flow through the tensors: use this for teachers, target
-    /// networks, averaged parameters, or a step of gradient descent within a step (MAML, Finn et al., 2017).
+    /// [`stack`](Scope::stack), the leading dimension indexes the layers. Gradients flow through the tensors. Replacements are useful for
+    /// teachers, target networks, averaged parameters, or a step of gradient descent within a step (MAML, Finn et al., 2017).
     ///
     /// If a layer [`set`](Scope::set)s one of these variables, the value is returned by [`Scope::next`] of this scope, and the stored
     /// variable does not change. Statistics without a replacement are updated as usual.
@@ -202,7 +202,7 @@ impl<'g> Scope<'g> {
         Scope { checkpoint: Some(policy), ..self.clone() }
     }
 
-    /// Element types by role.
+    /// The element types of parameters, matmuls and reductions in this scope.
     #[must_use]
     pub fn policy(&self) -> Policy {
         self.policy
@@ -340,7 +340,7 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// Optimizer state of a parameter, with the same shape and sharding; `what` is the name prefix, such as `adam.m`.
+    /// Optimizer state of a parameter, with the same shape and sharding; `what` is the name prefix, such as `mu`.
     ///
     /// Reports an error if the variable exists with a different shape or element type.
     #[track_caller]
@@ -420,7 +420,7 @@ impl<'g> Scope<'g> {
         self.update_entries(|entry, next| update(&entry.variable.name, entry.tensor, next));
     }
 
-    /// Like [`Scope::update_all`], but leaves out variables that also change in skipped steps: see [`Scope::never_skip`].
+    /// [`Scope::update_all`], except for variables that also change in skipped steps: see [`Scope::never_skip`].
     #[track_caller]
     pub(crate) fn update_skipped(&self, mut update: impl FnMut(Tensor<'g>, Tensor<'g>) -> Tensor<'g>) {
         self.update_entries(|entry, next| if entry.is_of_scale { next } else { update(entry.tensor, next) });
@@ -482,15 +482,15 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// The scope in an iteration of a loop.
+    /// Returns this scope within an iteration of a loop.
     pub(crate) fn in_trip(mut self, trip: Trip<'g>) -> Self {
         self.trips.push(trip);
         self
     }
 
     /// Derives a different key for each scope name, each layer of a [`stack`](Scope::stack) and each microbatch of
-    /// [`accumulated`](crate::optim::accumulated). A key always yields the same numbers, and a loop body is traced once: without this, all
-    /// iterations would use the same random numbers.
+    /// [`accumulated`](crate::optim::accumulated). A key always yields the same numbers, and a loop body is traced once. With a key that is
+    /// captured directly, all iterations would use the same random numbers.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -514,7 +514,7 @@ impl<'g> Scope<'g> {
         self.key_of_trip(key.fold_in(i64::from(hash(&self.prefix))))
     }
 
-    /// A different key for each iteration of the enclosing loops.
+    /// Derives a different key for each iteration of the enclosing loops.
     #[must_use]
     #[track_caller]
     pub(crate) fn key_of_trip(&self, mut key: Key<'g>) -> Key<'g> {

@@ -10,9 +10,9 @@ use shardc_graph::{DType, Graph, Tensor};
 #[derive(Debug)]
 struct Given<'g> {
     tensor: Tensor<'g>,
-    /// The next value.
+    /// The next value that a layer set, if any.
     next: Option<Tensor<'g>>,
-    /// Whether a model has requested it.
+    /// Whether a layer has requested the variable.
     is_used: bool,
 }
 
@@ -128,7 +128,7 @@ impl<'g> Values<'g> {
         }
     }
 
-    /// The names of tensors, in all scopes, that no model has requested and that no variable has.
+    /// The names of replacing tensors, in all scopes, that no layer has requested and that name no variable.
     pub(crate) fn unknown(&self, is_known: impl Fn(&str) -> bool) -> Vec<String> {
         let mut unknown = Vec::new();
         for layer in &*self.all.borrow() {

@@ -25,8 +25,8 @@ impl Part {
     }
 }
 
-/// Initial values of one array of NF4-quantized weights. The unquantized weights have the name, shape and initial values given here, which
-/// are equal for all arrays of the weights.
+/// Initial values of one array of NF4-quantized weights. All arrays of the same weights store the name, shape and initial values of the
+/// unquantized weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OfWeights {
     pub(crate) nf4: Nf4,

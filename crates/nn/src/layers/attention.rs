@@ -10,7 +10,7 @@ use crate::{Init, Scope};
 pub struct Seen {
     /// Causal attention: a position attends only to itself and earlier positions.
     pub causal: bool,
-    /// Sliding window: a position attends only to the nearest positions, this many including itself.
+    /// Sliding window: a position attends only to itself and to the positions before it, this many in total. Implies causal attention.
     pub window: Option<i64>,
     /// ALiBi: adds `slope * (key position - query position)` to the scores, with a slope per head (Press et al., "Train Short, Test Long",
     /// 2021).
@@ -54,7 +54,7 @@ pub fn alibi_slopes(heads: i64) -> Vec<f32> {
 pub struct Places<'g> {
     /// Positions of queries, `[time]` or `[batch, time]`; `0, 1, 2, ...` by default.
     pub queries: Option<Tensor<'g>>,
-    /// Positions of keys, in the same form.
+    /// Positions of keys, `[keys]` or `[batch, keys]`; `0, 1, 2, ...` by default.
     pub keys: Option<Tensor<'g>>,
     /// For packed sequences, the segment of each position, `[batch, time]`: a position attends only to its own segment.
     pub segments: Option<Tensor<'g>>,
@@ -343,8 +343,9 @@ impl Attention {
     }
 
     /// Decode step: attention of `x`, `[batch, 1, features]`, at `position`, a scalar `i32`, over itself and the earlier positions since
-    /// `first`, `[batch]` integers. Their keys and values are in `cache`: both `[batch, context, kv_heads, head_dim]`. Returns the result
-    /// of [`Attention::apply`] for this position, and its key and value, `[batch, 1, kv_heads, head_dim]`.
+    /// `first`, `[batch]` integers. `cache` contains the keys and the values of earlier positions, each of shape
+    /// `[batch, context, kv_heads, head_dim]`. Returns the result of [`Attention::apply`] at `position`, and the key and value of `x`,
+    /// `[batch, 1, kv_heads, head_dim]`.
     ///
     /// Reports the errors of [`Attention::apply`], and an error if attention is not causal.
     #[must_use]

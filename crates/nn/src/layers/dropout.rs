@@ -25,9 +25,9 @@ impl Dropout {
         Dropout { rate }
     }
 
-    /// Drops elements of `x` selected by the key; one key always selects the same ones. In layers of a [`stack`](crate::Scope::stack) and
-    /// in [`accumulated`](crate::optim::accumulated) microbatches, pass a key from outside the loop through
-    /// [`Scope::key`](crate::Scope::key). Without a key (inference), returns `x`.
+    /// Drops elements of `x` selected by the key; one key always selects the same elements. In layers of a
+    /// [`stack`](crate::Scope::stack) and in [`accumulated`](crate::optim::accumulated) microbatches, pass a key from outside the loop
+    /// through [`Scope::key`](crate::Scope::key). Without a key (inference), returns `x`.
     ///
     /// Reports an error if `x` is not of a float type, or if the rate is not from 0 to 1.
     #[must_use]

@@ -18,8 +18,8 @@ impl<'g> Scope<'g> {
     /// Creating adapters reports an error if the rank is below one, if dropout is not from 0 to 1, or if DoRA is used with a four-bit
     /// kernel. [`Scope::finish`] reports an error if a target matches no linear layer, or if a module to save does not exist.
     ///
-    /// The layers of a [`stack`](Scope::stack) share one adapter variable, and thus rank and scale. If `A`, `B` and the magnitude of a
-    /// layer are all zero, they stay zero in training, so the layer behaves as one without adapters.
+    /// The adapters of all layers of a [`stack`](Scope::stack) are stacked in one variable, so they have one rank and one scale. If `A`,
+    /// `B` and the magnitude of a layer are all zero, they stay zero in training, so the layer behaves as one without adapters.
     #[must_use]
     pub fn with_lora(&self, lora: &Lora, key: Option<Key<'g>>) -> Self {
         let lora = Rc::new(lora.clone());

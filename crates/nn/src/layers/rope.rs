@@ -24,7 +24,7 @@ pub enum RopeStyle {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rope {
-    /// Pair `i` is rotated by `position * theta^(-2 i / dims)`.
+    /// The base of the angles: pair `i` is rotated by `position * theta^(-2 i / dims)`.
     pub theta: f64,
     /// The number of leading elements of each head that are rotated; all by default. GPT-NeoX rotates a quarter.
     pub dims: Option<i64>,

@@ -22,7 +22,7 @@ pub struct ResNet {
     pub blocks: Vec<i64>,
     /// Features of the first stage; each stage has twice as many as the previous one.
     pub features: i64,
-    /// Bottleneck blocks: the 3 x 3 convolution has a quarter of the features.
+    /// Whether blocks are bottlenecks, whose 3 x 3 convolution has a quarter of the block's output features.
     pub is_bottleneck: bool,
     /// Whether images are small: no downsampling before the first stage.
     pub has_small_images: bool,

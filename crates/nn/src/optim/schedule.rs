@@ -43,7 +43,7 @@ pub enum Schedule {
     Warmup {
         /// The number of warmup steps.
         steps: f64,
-        /// The other schedule; it starts at step zero.
+        /// The other schedule, which also starts at step zero.
         then: Box<Schedule>,
     },
 }

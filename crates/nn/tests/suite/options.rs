@@ -99,7 +99,7 @@ fn errors_name_the_line_of_the_layer() {
         p.parameter("layer1.0.conv1.kernel", [1], Init::zeros());
         let _ = ResNet::resnet18(3).small_images().apply(p, g.ones([1, 8, 8, 3], F32), true);
     });
-    // Scans over blocks and positions.
+    // Layers that scan over blocks of keys, or over positions.
     at(&|g, _| {
         let (q, k, v) = (g.ones([1, 2, 2, 4], F32), g.ones([1, 2, 2, 4], F32), g.ones([1, 2, 2, 3], F32));
         let _ = blockwise_attention(q, k, v, &Seen::default(), 1, F32);

@@ -179,7 +179,7 @@ fn a_loss_scale_skips_steps_of_its_own_scope() {
     let scale = LossScale::default();
     let (x, ok) = (g.parameter("x", [16, 8], F32), g.parameter("ok", (), I1));
     let (first, second) = (p.at("first"), p.at("second"));
-    // One loss scale within the scope of another.
+    // The scope of one loss scale is nested in the scope of another.
     for scope in [&first, &second, &second.at("inner")] {
         let loss = (x * scope.parameter("w", (), Init::ones())).square().mean(..);
         let (gradients, _) = scale.gradients(scope, loss);

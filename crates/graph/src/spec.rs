@@ -22,9 +22,14 @@ pub struct PartitionSpec {
     pub dims: Vec<DimSpec>,
 }
 
-/// A [`PartitionSpec`], one entry per dimension: `None` for an unsharded dimension, `"axis"` for a dimension sharded over a mesh axis,
-/// `("a", "b")` or `["a", "b"]` for a dimension sharded over several axes, major to minor, and `_` for an open dimension, which
-/// propagation may shard. An axis may be given by its index, and an entry may be an `Option`.
+/// A [`PartitionSpec`], one entry per dimension:
+///
+/// * `None` for an unsharded dimension,
+/// * `"axis"` for a dimension sharded over a mesh axis,
+/// * `("a", "b")` or `["a", "b"]` for a dimension sharded over several axes, major to minor,
+/// * `_` for an open dimension, which propagation may shard.
+///
+/// An axis may be given by its index, and an entry may be an `Option`.
 ///
 /// ```
 /// use shardc_graph::spec;

@@ -67,7 +67,7 @@ impl Graph {
     }
 
     /// Applies `function` to `inputs`, with a derivative computed by `jvp` (JAX's `custom_jvp`). `jvp` takes inputs and tangents, and
-    /// returns outputs and tangents; it is linear in tangents. Reverse-mode gradients use it, too.
+    /// returns outputs and tangents, and is linear in tangents. Reverse-mode gradients also use `jvp`.
     ///
     /// Integer tensors have no tangents: zeros are passed for them, and values returned for them are ignored.
     ///

@@ -4,8 +4,8 @@
 //!
 //! * A [`Tensor`] is the index of a handle in its graph; the handle stores a value and its region. A value may be used only in its region
 //!   and in open regions nested in it.
-//! * An invalid operation is reported once, at its call. Its result is *poisoned*: results computed from it are poisoned, too, without
-//!   further reports.
+//! * An invalid operation is reported once, at its call, and its result is *poisoned*. Results computed from poisoned tensors are also
+//!   poisoned, without further reports.
 //! * No user closure runs while the state is borrowed.
 
 mod caller;
@@ -101,7 +101,7 @@ impl Graph {
         Graph { state: RefCell::new(State::new(name, mesh)) }
     }
 
-    /// A parameter of the program. It is replicated unless [`Tensor::mark_sharding`] or propagation shards it.
+    /// A parameter of the program, replicated unless [`Tensor::mark_sharding`] or propagation shards it.
     ///
     /// Reports an error if a size is negative, or if the name is already used.
     #[track_caller]

@@ -122,7 +122,7 @@ impl State {
         let ty = self.module.types.tensor(shape, dtype);
         let body = self.body();
         let value = self.module.add_arg(body, ty);
-        // As in JAX, the parameter has a named location (MLIR's `NameLoc`), whose child is the line.
+        // The parameter has a named location (MLIR's `NameLoc`), as in JAX. The child of this location is the source line.
         let line = self.line(at);
         let loc = self.module.locs.intern(Loc::Name { name: name.into(), child: Some(line) });
         self.parameter_locs.push(loc.into());

@@ -8,8 +8,8 @@ use crate::error::ErrorKind;
 /// A tensor of a [`Graph`]: a handle, cheap to copy.
 ///
 /// Operators also accept numbers (`x * 0.5 + y`). Shapes broadcast as in NumPy; there is no implicit type promotion. An invalid operation
-/// is recorded as an error, which [`Graph::finish`] returns with all others. Its result is a poisoned tensor; further operations on it
-/// report no errors.
+/// is recorded as an error, which [`Graph::finish`] returns with all others. The result of an invalid operation is a poisoned tensor;
+/// further operations on a poisoned tensor report no errors.
 #[derive(Clone, Copy)]
 pub struct Tensor<'g> {
     graph: &'g Graph,

@@ -6,8 +6,8 @@ use crate::error::ErrorKind;
 use crate::{Operand, Tensor, number};
 
 impl<'g> Tensor<'g> {
-    /// Reinterprets the bits as elements of type `dtype`. For elements of half the size, the result has a new last dimension of size two,
-    /// with the low half first; for elements of twice the size, a last dimension of size two is merged. Other ratios are analogous.
+    /// Reinterprets the bits as elements of type `dtype`. If new elements are `k` times smaller, the result has a new last dimension of
+    /// size `k`, with the low bits first. If new elements are `k` times larger, the last dimension must have size `k` and is removed.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -66,7 +66,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.is_nan().dtype(), DType::I1);
     /// ```
     ///
-    /// Reports an error if the tensor belongs to another graph.
+    /// All results are false for element types without NaN.
     #[must_use]
     #[track_caller]
     pub fn is_nan(self) -> Tensor<'g> {

@@ -46,8 +46,8 @@ impl DotDims {
 }
 
 impl<'g> Tensor<'g> {
-    /// Contracts the last dimension of this tensor with the first of `y`: for matrices, the matrix product. The other dimensions remain,
-    /// those of this tensor first.
+    /// Contracts the last dimension of this tensor with the first dimension of `y`: for matrices, a matmul. The result has the other
+    /// dimensions of this tensor, then the other dimensions of `y`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

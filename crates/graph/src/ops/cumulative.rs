@@ -35,7 +35,7 @@ macro_rules! running {
                 "assert_eq!(x.", stringify!($reverse), "(1).shape(), [2, 3]);\n```"
             )]
             ///
-            /// This version is reversed: it reduces each element and all elements after it.
+            /// The reverse version reduces each element and all elements after it.
             ///
             /// Reports an error if the tensor lacks the dimension, or the element type does not support the reduction.
             #[must_use]

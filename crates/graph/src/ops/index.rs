@@ -15,7 +15,7 @@ pub enum OutOfBounds {
     #[default]
     Clip,
     /// Negative indices count from the last. Out-of-bounds reads return a fill value: NaN, the smallest signed integer, the largest
-    /// unsigned integer, or true. This is the default of `jax.numpy` for reads.
+    /// unsigned integer, or true. `jax.numpy` reads with this mode by default.
     Fill,
     /// Indices wrap around: index `n` is index 0.
     Wrap,

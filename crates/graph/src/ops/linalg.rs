@@ -119,7 +119,7 @@ impl<'g> Tensor<'g> {
         self.fft_of(FftKind::Irfft, &[n])
     }
 
-    /// The L2 norm over dimensions, which are removed. For 16-bit floats it is computed in 32 bits.
+    /// The L2 norm over dimensions, which are removed. The norm of 16-bit floats is computed in 32 bits.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

@@ -72,7 +72,7 @@ reductions! {
 }
 
 impl<'g> Tensor<'g> {
-    /// The mean over dimensions, which are removed. For 16-bit floats it is computed in 32 bits.
+    /// The mean over dimensions, which are removed. The mean of 16-bit floats is computed in 32 bits.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -104,8 +104,8 @@ impl<'g> Tensor<'g> {
         self.mean_of(axes.into(), true)
     }
 
-    /// The variance over dimensions, which are removed: the mean squared deviation from the mean. For 16-bit floats it is computed in 32
-    /// bits.
+    /// The variance over dimensions, which are removed: the mean squared deviation from the mean. The variance of 16-bit floats is computed
+    /// in 32 bits.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

@@ -1,7 +1,7 @@
 //! Random numbers identical to those of `jax.random`, bit for bit.
 //!
-//! Use each [`Key`] only once: it always yields the same numbers. The generator is counter-based, so each device generates its own shard
-//! without communication.
+//! Use each [`Key`] only once: a key always yields the same numbers. The generator is counter-based, so each device generates its own
+//! shard without communication.
 
 mod distributions;
 mod threefry;

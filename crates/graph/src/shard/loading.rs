@@ -2,8 +2,8 @@
 
 use crate::{GraphError, Mesh, PartitionSpec, Placement, Tensor, placement};
 
-/// A partition specification on a mesh, for data loaders. It computes the placement of loaded arrays, and annotates the parameter that
-/// they are passed to, like the `ShardingSpec` of PyTorch/XLA's loaders.
+/// A partition specification on a mesh, for data loaders. The specification determines the placement of loaded arrays, and the sharding
+/// of the parameter that they are passed to, like the `ShardingSpec` of PyTorch/XLA's loaders.
 ///
 /// ```
 /// use shardc_graph::{Mesh, ShardingSpec, spec};

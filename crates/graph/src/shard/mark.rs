@@ -24,7 +24,8 @@ impl<'g> Tensor<'g> {
     /// it from the closure.
     ///
     /// Reports an error if the specification does not have one entry per dimension, names an axis that the mesh lacks, or repeats an axis.
-    /// It must not name an axis of an enclosing `shard_map`, and a parameter must not be marked already with a different sharding.
+    /// Also reports an error if the specification names an axis of an enclosing `shard_map`, or if a parameter is already marked with a
+    /// different sharding.
     #[track_caller]
     pub fn mark_sharding(self, spec: PartitionSpec) -> Tensor<'g> {
         self.mark(On::Handle, |state, shape| {

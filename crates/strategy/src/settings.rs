@@ -34,10 +34,10 @@ pub struct Settings {
     pub reshard_after_forward: Option<bool>,
     /// Whether parameters are only sharded along their first dimension.
     pub shard_param_on_dim_0: bool,
-    /// Whether parameters of stacked layers are sharded along the first dimension of a layer, if that divides evenly. XLA's GPU
-    /// compiler gathers along the dimension that is outermost in memory: a stack sharded along another one is copied completely
-    /// before the loop. The TPU compiler gathers along any dimension, and uses more memory if it is the first (LoRA of Llama-2-70B: 46.8
-    /// GiB instead of 44.4).
+    /// Whether parameters of stacked layers are sharded along the first dimension of a layer, if that dimension divides evenly. XLA's GPU
+    /// compiler gathers along the dimension that is outermost in memory: a stack sharded along another dimension is copied completely
+    /// before the loop. The TPU compiler gathers along any dimension, and uses more memory if the first dimension is sharded (LoRA of
+    /// Llama-2-70B: 46.8 GiB instead of 44.4).
     pub split_stacks_first: bool,
     /// Whether parameters and optimizer state are in host memory while they are unused.
     pub offload_params: bool,

@@ -1,6 +1,6 @@
 //! Parses Accelerate's YAML, as written by `accelerate config` and read by `accelerate launch`, into settings.
 //!
-//! No key is ignored silently. Unknown keys and keys without an effect are reported as warnings, the latter grouped by reason. An invalid
+//! No key is ignored silently. Unknown keys are reported as warnings, and so are keys without an effect, grouped by reason. An invalid
 //! value is an error at its line. All errors of a file are reported at once.
 
 mod keys;

@@ -2,8 +2,8 @@
 //!
 //! * *Sequence parallelism*: activations between layers, which are partial sums, become sharded along their sequence dimension over the
 //!   axes of tensor parallelism. Normalizations are then computed on shards, and the last matmul of a layer ends in a reduce-scatter
-//!   instead of an all-reduce. Matmuls within a layer are sharded by heads or hidden features, as in Megatron (Korthikanti et al., 2022):
-//!   sharding sequences everywhere would gather keys, values and weights.
+//!   instead of an all-reduce. Matmuls within a layer are sharded by heads or hidden features, as in Megatron (Korthikanti et al., 2022).
+//!   If sequences were sharded everywhere, keys, values and weights would be all-gathered.
 //! * *Context parallelism*: if the sequence dimension of an argument does not divide evenly, for example because it has an additional
 //!   token, slices of the argument are sharded instead. Attention scores have the sequence dimension twice. They are always sharded by
 //!   queries, in the forward and in the backward pass: if they were sharded by keys in one place, resharding them would be the largest

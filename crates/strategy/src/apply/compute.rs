@@ -1,9 +1,9 @@
 //! Mixed precision: computes matmuls in a narrower type than the other operations of the step (`mixed_precision`, `compute_dtype`).
 //!
-//! As under `torch.autocast`, matmuls and convolutions of activations have operands and results of the narrow type. Sums,
+//! Matmuls and convolutions of activations have operands and results of the narrow type, as under `torch.autocast`. Sums,
 //! normalizations, the loss, parameters and their updates stay in `f32`. Weights are cast before their all-gather, so that the narrow
-//! values are sent. Weight gradients are summed over devices in the narrow type, or in `f32` if the settings request it; these matmuls
-//! then return `f32`.
+//! values are sent. Weight gradients are summed over devices in the narrow type. If the settings request sums in `f32`, the matmuls of
+//! weight gradients return `f32`.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpId, OpKind, RegionId, Rewriter, TensorBuild, ValueId};

@@ -38,8 +38,8 @@ struct LayerMatmuls<'a> {
 }
 
 impl LayerMatmuls<'_> {
-    /// Shards the batched matmuls of the update by layer. These are the matmuls that depend on the batch arguments `examples`, but have no
-    /// data-batch dimension themselves. Returns whether it inserted any sharding.
+    /// Shards the batched matmuls of the update by layer: matmuls that depend on the batch arguments `examples`, but have no data-batch
+    /// dimension. Returns whether it inserted any sharding.
     fn split(
         &self,
         module: &mut Module,

@@ -93,7 +93,7 @@ impl Context<'_> {
         sharding
     }
 
-    /// The sharding that [`whole`](Context::whole) returns, with one more dimension sharded over the unused axes of `axes.shard`.
+    /// The sharding of [`whole`](Context::whole), with one more dimension sharded over the unused axes of `axes.shard`.
     pub(super) fn in_parts(&self, module: &Module, arg: ValueId) -> TensorSharding {
         let mut sharding = self.whole(module, arg);
         let is_free = |axis: &&AxisRef| {

@@ -1,8 +1,8 @@
 //! Tensor parallelism: chooses dimensions of weights so that the matmuls of a layer are computed on shards.
 //!
-//! As in Megatron (Shoeybi et al., 2019), the first of two matrices is sharded by columns and the second by rows: they share the inner
-//! dimension, which is one dimension class. So a class that several weights share is sharded if none of these weights is already sharded,
-//! for example attention heads, or hidden features of a feed-forward layer. The features between layers, which most weights have (for a
+//! The first of two matrices is sharded by columns and the second by rows, as in Megatron (Shoeybi et al., 2019). The matrices share the
+//! inner dimension, which is one dimension class. So a class that several weights share is sharded if none of the weights is already
+//! sharded, for example attention heads, or hidden features of an MLP. The features between layers, which most weights have (for a
 //! single layer: its input features), stay replicated. If a matrix has the features between layers and no sharded class, as embeddings
 //! and LM heads do, the vocabulary is sharded.
 

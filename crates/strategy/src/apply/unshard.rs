@@ -1,8 +1,8 @@
 //! FSDP unshard: all-gathers parameters before their use, also for the backward pass.
 //!
-//! FSDP all-gathers a parameter before its use and frees it afterwards. In the program, this is a sharding constraint that replicates the
-//! used value; it follows a cast to a narrower type, so that the narrow value is sent. The update reads the shards. For a stack of
-//! layers, each loop iteration gathers its row, also after a cast (`rows`).
+//! FSDP all-gathers a parameter before its use and frees it afterwards. In the program, the all-gather is a sharding constraint that
+//! replicates the used value. It follows a cast to a narrower type, so that the narrow value is sent. The update reads the shards. For a
+//! stack of layers, each loop iteration gathers its row, also after a cast (`rows`).
 //!
 //! The backward pass reads the gathered value of the forward pass or, if a unit is resharded in between, gathers again. The second
 //! all-gather follows a barrier with the nearest incoming activation cotangent. The barrier prevents CSE with the first all-gather, and
@@ -424,9 +424,9 @@ impl Walk<'_> {
     }
 }
 
-/// Casts a row to a narrower type. The TPU compiler casts a whole stack before the loop and keeps both copies, despite barriers. Rounding
-/// the row before the cast prevents the early cast, and does not change the result. Only a cast from `f32` to `bf16` is rounded: with
-/// fewer exponent bits, rounding flushes subnormals to zero.
+/// Casts a row to a narrower type. Despite barriers, the TPU compiler would cast the entire stack before the loop and keep both copies.
+/// Rounding the row before the cast prevents the early cast, and does not change the result. Only a cast from `f32` to `bf16` is rounded:
+/// with fewer exponent bits, rounding flushes subnormals to zero.
 fn narrowed(rw: &mut Rewriter<'_>, row: ValueId, to: DType) -> ValueId {
     let rounded = if (rw.dtype(row), to) == (Some(DType::F32), DType::BF16) {
         rw.alike(OpKind::ReducePrecision { exponent_bits: 8, mantissa_bits: 7 }, &[row])

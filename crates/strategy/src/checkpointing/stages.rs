@@ -3,9 +3,9 @@
 //! The *stage* of an operation is the last unit, in order of use, whose parameters it depends on. Operations that depend on the last unit
 //! and are not part of the loss are the backward pass: gradients depend on the loss, which depends on all units.
 //!
-//! Values that a stage reads from other stages are saved. If their inputs are smaller and no matmul is recomputed, the inputs are saved
-//! instead, and the stage recomputes the operations: the input of a normalization instead of its result, or one mask instead of one for
-//! each head.
+//! Values that a stage reads from other stages are saved. If the inputs of such a value are smaller and no matmul is recomputed, the inputs
+//! are saved instead, and the stage recomputes the operations. For example, the input of a normalization is saved instead of its result,
+//! or one mask instead of one for each head.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{EntityRef, Module, OpId, OpKind, RegionId, ValueId, Work};
@@ -279,8 +279,8 @@ impl<'a> Again<'a> {
         Again { module, stages, stage, ops: Vec::new() }
     }
 
-    /// The additional bytes to save so that the stage can read a value: those of the value, or of the inputs from which the stage
-    /// recomputes it, if these are not larger. Adds the recomputed operations to `ops`.
+    /// The additional bytes to save so that the stage can read a value: the size of the value, or of the inputs from which the stage
+    /// recomputes the value, if the inputs are not larger. Adds the recomputed operations to `ops`.
     fn bytes(&mut self, value: ValueId) -> u64 {
         let (module, stages) = (self.module, self.stages);
         let made = module.def_op(value);

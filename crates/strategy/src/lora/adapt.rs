@@ -168,9 +168,10 @@ fn count(module: &Module, args: &[ValueId], roles: &Roles, lora: &Lora, adapters
     Parameters { trained: added + saved, all: weights + added }
 }
 
-/// The permutation from a matmul batched by experts to the matmul with one weight for all of them: `[experts, outputs, x..]` to
-/// `[experts, outputs, x..]` if the weight is the left operand, `[experts, x.., outputs]` to `[x.., experts, outputs]` if it is the right
-/// one. `num_x` is the number of free dimensions of `x`; outputs precede the experts unless `experts_first`.
+/// The permutation from the result of a matmul batched by experts to the result of a matmul with one weight for all experts. With
+/// `experts_first`, `[experts, outputs, x..]` is unchanged if the weight is the left operand, and `[experts, x.., outputs]` becomes
+/// `[x.., experts, outputs]` if the weight is the right operand. Without `experts_first`, outputs precede experts in the result. `num_x`
+/// is the number of free dimensions of `x`.
 fn expert_order(experts_first: bool, num_x: usize, is_left: bool) -> DimList {
     let outputs = if is_left { 1 } else { num_x + 1 };
     let first_x = if is_left { 2 } else { 1 };

@@ -19,8 +19,8 @@ pub(super) fn batch_dims(facts: &Facts<'_>, roles: &[Option<Role>]) -> Vec<Optio
     let dims_of = |i: usize| classes.of(facts.args[i]);
     let mut dims: Vec<Option<usize>> =
         (0..roles.len()).map(|i| dims_of(i).iter().position(|class| examples.contains(class))).collect();
-    // Targets that only a loss reads may share no class with the batch. They get the batch dimension of a batch argument with the same
-    // shape.
+    // Targets that only a loss reads may share no class with the batch. Such targets get the batch dimension of a batch argument with the
+    // same shape.
     let shape = |i: usize| facts.module.shape(facts.args[i]);
     for i in 0..roles.len() {
         let is_trained = |dim: usize| dims_of(i).get(dim).is_some_and(|class| known.trained.contains(class));

@@ -261,7 +261,7 @@ pub(super) fn forward_of(
             }
         }
     }
-    // Unused results of a loop or a branch belong to the forward pass, too.
+    // Unused results of a loop or a branch also belong to the forward pass.
     let mut owners: Vec<OpId> = owner.values().copied().collect();
     owners.sort_unstable();
     owners.dedup();

@@ -81,8 +81,8 @@ impl States<'_, '_> {
                 continue;
             }
             let forward = Forward::of(facts, &[value]);
-            // Optimizer state needs stronger evidence: a product of momentum and gradient depends on momentum, whose next value depends
-            // on the gradient, and the norm of an update depends on the scales of 8-bit moments.
+            // Optimizer state needs stronger evidence. A product of momentum and gradient depends on momentum, whose next value depends
+            // on the gradient. The norm of an update depends on the scales of 8-bit moments.
             let is_trained = |&i: &usize| {
                 let is_own = || self.needs_forward(i, &forward) && self.is_updated(i);
                 self.is_trained(i, &forward) && (!self.is_of_optimizer(i, roles) || is_own())
@@ -280,8 +280,8 @@ impl States<'_, '_> {
         sources
     }
 
-    /// Whether state follows other state that a loss depends on, as averages and copies of parameters do: its next value is computed only
-    /// from the next values of that state, from itself and from scalars.
+    /// Whether state follows other state that a loss depends on, as averages and copies of parameters do. The next value of such state is
+    /// computed only from the next values of the other state, from its own value and from scalars.
     fn follows(&self, i: usize) -> bool {
         let facts = self.facts;
         let leads = |j: usize| j != i && self.is_float_state(j) && facts.rank(j) > 0 && self.moves_loss(j);

@@ -106,7 +106,7 @@ impl<'g> Scope<'g> {
         self.graph
     }
 
-    /// The nested scope of this name. A number can be a name, too: `p.at(format!("h.{i}"))`.
+    /// The nested scope of this name. A name may contain dots and numbers: `p.at(format!("h.{i}"))`.
     #[must_use]
     pub fn at(&self, name: impl AsRef<str>) -> Self {
         Scope { prefix: self.full_name(name.as_ref()), ..self.clone() }
@@ -363,8 +363,8 @@ impl<'g> Scope<'g> {
 
     /// Sets the next value of a variable, by its full name; the last call wins.
     ///
-    /// Reports an error if there is no such variable, if the shape or element type differs, or if the variable is set in a loop or another
-    /// closure: tensors of a closure cannot be used outside of it.
+    /// Reports an error if there is no such variable, or if the shape or element type differs. Also reports an error if the variable is set
+    /// in a loop or another closure, because tensors of a closure cannot be used outside of the closure.
     #[track_caller]
     pub fn set(&self, name: &str, next: impl Into<Tensor<'g>>) {
         let next = next.into();

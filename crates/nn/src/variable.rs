@@ -82,8 +82,8 @@ pub(crate) fn source<'v>(
     Ok(source)
 }
 
-/// How the dimensions of one layer's parameter, `[maps.., inputs.., outputs..]`, form linear maps (matrices): the first `maps` dimensions
-/// are batch dimensions, with a separate map for each index, and the last `outputs` dimensions are the outputs of a map.
+/// How the dimensions of one layer's parameter, `[maps.., inputs.., outputs..]`, form linear maps (matrices). The first `maps` dimensions
+/// are batch dimensions, with a separate map for each index. The last `outputs` dimensions are the outputs of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Maps {
     /// Number of leading batch dimensions: each index selects a separate linear map, such as an expert.

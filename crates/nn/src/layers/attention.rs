@@ -137,8 +137,8 @@ fn over_heads(mask: Tensor<'_>) -> Tensor<'_> {
     if mask.rank() == 3 { mask.expand_dims(1).expand_dims(1) } else { mask }
 }
 
-/// The score of masked positions: the lowest finite number. Its softmax weight is zero if any position of the row is not masked, and the
-/// softmax of a fully masked row is not NaN.
+/// The score of masked positions: the lowest finite number. The softmax weight of a masked position is zero if any position of the row is
+/// not masked, and the softmax of a fully masked row is not NaN.
 pub(super) fn lowest(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => -65_504.0,

@@ -16,8 +16,8 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// A frozen four-bit kernel, dequantized to the compute type. Its variables are `kernel.nf4`, `kernel.absmax`, and with double
-    /// quantization `kernel.scales` and `kernel.offset`.
+    /// A frozen four-bit kernel, dequantized to the compute type. The variables of the kernel are `kernel.nf4`, `kernel.absmax`, and with
+    /// double quantization `kernel.scales` and `kernel.offset`.
     #[track_caller]
     fn kernel_in_four_bits(&self, nf4: Nf4, shape: &[i64], init: &Init) -> Tensor<'g> {
         let blocks = -(-shape.iter().product::<i64>()).div_euclid(BLOCK);

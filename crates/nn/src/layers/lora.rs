@@ -98,7 +98,7 @@ impl<'g> Scope<'g> {
         if key.is_none() {
             return (y + up) * factor;
         }
-        // As in PEFT: the matmul with the base kernel uses the dropped input only in the term with `factor - 1`.
+        // The matmul with the base kernel uses the dropped input only in the term with `factor - 1`, as in PEFT.
         y + dropped.dot_general(kernel, &map) * (factor - 1.0) + up * factor
     }
 

@@ -35,7 +35,7 @@ pub struct Moe {
     /// Whether there is no capacity limit: tokens are sorted by expert, and each group is multiplied by its expert's matrices (Gale et al.,
     /// "MegaBlocks", 2022).
     pub is_dropless: bool,
-    /// The mesh axis that shards the experts, if any: tokens are exchanged along it if the batch is sharded over it, too.
+    /// The mesh axis that shards the experts, if any. Devices exchange tokens along the axis if the batch is also sharded over it.
     pub expert_axis: Option<String>,
 }
 

@@ -23,8 +23,8 @@ use crate::{Init, Scope};
 /// | `ln_f.scale` (`.bias`) | `ln_f.weight` (`.bias`) | `norm.weight` |
 /// | `lm_head.kernel` | tied to `wte` | `lm_head.weight`, transposed |
 ///
-/// Kernels of `query`, `key` and `value` are `[features, heads, head_dim]`, those of `out` `[heads, head_dim, features]`: same elements,
-/// same order.
+/// Kernels of `query`, `key` and `value` have the shape `[features, heads, head_dim]`, and kernels of `out` the shape
+/// `[heads, head_dim, features]`, with the same elements in the same order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoder {
     /// Size of the vocabulary.

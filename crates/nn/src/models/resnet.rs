@@ -5,8 +5,8 @@ use shardc_graph::{Padding, Tensor};
 use crate::layers::{BatchNorm, Conv, Dense};
 use crate::{Init, Scope};
 
-/// A residual network ("Deep Residual Learning for Image Recognition", He et al., 2016). As in torchvision, the 3 x 3 convolution of a
-/// bottleneck has the stride. Each block is a [`unit`](Scope::unit) and initially the identity: the scale of its last normalization is
+/// A residual network ("Deep Residual Learning for Image Recognition", He et al., 2016). The 3 x 3 convolution of a bottleneck has the
+/// stride, as in torchvision. Each block is a [`unit`](Scope::unit) and initially the identity: the scale of its last normalization is
 /// initialized with zeros (Goyal et al., "Accurate, Large Minibatch SGD", 2017).
 ///
 /// | here | torchvision |

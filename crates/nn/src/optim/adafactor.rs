@@ -20,7 +20,7 @@ pub struct Adafactor {
 }
 
 impl Adafactor {
-    /// This optimizer with optax's defaults.
+    /// Adafactor with this learning rate and optax's defaults.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> Adafactor {
         Adafactor { rate: rate.into(), decay: 0.8, min_factored_size: 128, clip: 1.0 }

@@ -22,7 +22,7 @@ pub struct AdamW {
 }
 
 impl AdamW {
-    /// This optimizer with optax's defaults.
+    /// AdamW with this learning rate and optax's defaults.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> AdamW {
         AdamW { rate: rate.into(), b1: 0.9, b2: 0.999, eps: 1e-8, weight_decay: 1e-4 }
@@ -86,7 +86,7 @@ pub struct Lion {
 }
 
 impl Lion {
-    /// This optimizer with optax's defaults.
+    /// Lion with this learning rate and optax's defaults.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> Lion {
         Lion { rate: rate.into(), b1: 0.9, b2: 0.99, weight_decay: 1e-3 }

@@ -23,10 +23,14 @@ impl fmt::Debug for MapsOf {
 /// Muon ("Muon: An optimizer for hidden layers in neural networks", Jordan et al., 2024): approximately orthogonalizes the momentum of each
 /// matrix. Other parameters are updated by Adam with Nesterov momentum.
 ///
-/// For more than two dimensions, the layer specifies the matrices ([`Param::maps`]): attention kernels, `[features, heads, head_dim]`, are
-/// matrices of `features` rows; convolution kernels, `[window.., in, out]`, are matrices of `out` columns; each expert of a mixture and
-/// each layer of a stack is a separate matrix. Other parameters of rank 3 are batches of matrices, and those of higher rank are treated as
-/// convolution kernels, as in Jordan's implementation. [`Muon::maps`] overrides the default, like optax's `MuonDimensionNumbers`.
+/// The layer specifies the matrices of a parameter with more than two dimensions ([`Param::maps`]):
+///
+/// * Attention kernels, `[features, heads, head_dim]`, are matrices of `features` rows.
+/// * Convolution kernels, `[window.., in, out]`, are matrices of `out` columns.
+/// * Each expert of a mixture and each layer of a stack is a separate matrix.
+///
+/// Other parameters of rank 3 are batches of matrices. Other parameters of higher rank are treated as convolution kernels, as in Jordan's
+/// implementation. [`Muon::maps`] overrides the default, like optax's `MuonDimensionNumbers`.
 #[derive(Clone, Debug)]
 pub struct Muon {
     /// The learning rate.
@@ -47,7 +51,7 @@ pub struct Muon {
 const EPS: f64 = 1e-8;
 
 impl Muon {
-    /// This optimizer with optax's defaults.
+    /// Muon with this learning rate and optax's defaults.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> Muon {
         let (rate, maps) = (rate.into(), MapsOf(Rc::new(Muon::usual)));

@@ -55,7 +55,7 @@ impl From<f64> for Schedule {
 }
 
 impl Schedule {
-    /// This schedule with a linear warmup from zero over this many steps.
+    /// Adds a linear warmup from zero over this many steps.
     #[must_use]
     pub fn with_warmup(self, steps: f64) -> Schedule {
         Schedule::Warmup { steps, then: Box::new(self) }

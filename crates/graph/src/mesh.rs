@@ -17,7 +17,7 @@ impl Mesh {
     /// A mesh over devices `0..n` in order: the last axis varies fastest.
     ///
     /// # Errors
-    /// An axis has no name, two have the same name, or a size is below one.
+    /// An axis has no name, two axes have the same name, a size is below one, or the mesh has too many devices.
     #[track_caller]
     pub fn new(axes: &[(&str, i64)]) -> Result<Mesh, GraphError> {
         let mut devices = 1i64;
@@ -49,7 +49,7 @@ impl Mesh {
     /// A mesh over devices in the given order, row-major: the last axis varies fastest.
     ///
     /// # Errors
-    /// Those of [`Mesh::new`]; or the ids are not a permutation of `0..n`.
+    /// The errors of [`Mesh::new`], and an error if the ids are not a permutation of `0..n`.
     #[track_caller]
     pub fn with_device_ids(axes: &[(&str, i64)], device_ids: &[i64]) -> Result<Mesh, GraphError> {
         let mut mesh = Mesh::new(axes)?;
@@ -67,7 +67,7 @@ impl Mesh {
     /// A mesh of one axis over devices `0..size` in order.
     ///
     /// # Errors
-    /// Those of [`Mesh::new`].
+    /// The errors of [`Mesh::new`].
     #[track_caller]
     pub fn one_d(size: i64, name: &str) -> Result<Mesh, GraphError> {
         Mesh::new(&[(name, size)])
@@ -83,7 +83,7 @@ impl Mesh {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Mesh::with_device_ids`]; or the number of names is not the number of axes.
+    /// The errors of [`Mesh::with_device_ids`], and an error if the number of names is not the number of axes.
     #[track_caller]
     pub fn from_ids(device_ids: &[i64], shape: &[i64], names: &[&str]) -> Result<Mesh, GraphError> {
         if names.is_empty() {
@@ -101,7 +101,7 @@ impl Mesh {
     /// A mesh whose axes are named by their indices, from `0`.
     ///
     /// # Errors
-    /// Those of [`Mesh::new`].
+    /// The errors of [`Mesh::new`].
     #[track_caller]
     pub fn unnamed(shape: &[i64]) -> Result<Mesh, GraphError> {
         Mesh::new(&with_names(shape, &numbers(shape)))
@@ -121,8 +121,8 @@ impl Mesh {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Mesh::from_ids`]; or the number of slices does not match `dcn_shape`, or the number of devices in a slice does not match
-    /// `ici_shape`.
+    /// The errors of [`Mesh::from_ids`], and an error if the number of slices does not match `dcn_shape`, or if the number of devices in a
+    /// slice does not match `ici_shape`.
     #[track_caller]
     pub fn hybrid(
         ici_shape: &[i64],

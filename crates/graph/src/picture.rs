@@ -40,7 +40,7 @@ impl Placement {
         }
     }
 
-    /// A heading that names the dimensions shown in the grid.
+    /// A heading with the dimensions that the grid shows.
     fn of_many(&self, split: &[usize]) -> String {
         match split {
             [row, column] => {

@@ -81,7 +81,7 @@ pub fn placement_of(mesh: &shardc_ir::Mesh, shape: &[i64], sharding: &TensorShar
 /// ```
 ///
 /// # Errors
-/// Those of [`placement()`].
+/// The errors of [`placement()`].
 #[track_caller]
 pub fn visualize_sharding(
     mesh: &Mesh,

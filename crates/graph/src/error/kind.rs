@@ -157,14 +157,14 @@ pub enum ErrorKind {
         /// The axes.
         axes: Vec<String>,
     },
-    /// A parameter or a result is marked with two different shardings.
+    /// A parameter or a result is annotated with two different shardings.
     #[error("{what} has two different shardings: {before} and {after}")]
     MarkedTwice {
         /// A description of the parameter or result.
         what: String,
-        /// The first mark.
+        /// The sharding of the first annotation.
         before: String,
-        /// The second mark.
+        /// The sharding of the second annotation.
         after: String,
     },
     /// A warning: the loss does not depend on a tensor with respect to which a gradient is computed.

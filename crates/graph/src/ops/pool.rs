@@ -24,7 +24,7 @@ impl<'g> Tensor<'g> {
         self.pool(ReductionKind::Max, sizes, strides, padding)
     }
 
-    /// The minimum of each window.
+    /// Min pooling: the minimum of each window. Sizes and strides are given as for [`max_pool`](Tensor::max_pool).
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, Padding};
@@ -40,7 +40,7 @@ impl<'g> Tensor<'g> {
         self.pool(ReductionKind::Min, sizes, strides, padding)
     }
 
-    /// The sum of each window.
+    /// Sum pooling: the sum of each window. Sizes and strides are given as for [`max_pool`](Tensor::max_pool).
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, Padding};

@@ -160,8 +160,8 @@ impl<'g> Tensor<'g> {
         self.with_one_each("psum_scatter_stacked", &axes, dim).psum_scatter(axes, dim).squeeze(dim)
     }
 
-    /// All-to-all along these axes: device `i` gets element `i` along dimension `split` from each device, and stacks them along a new
-    /// dimension `concat` of the result. Dimension `split` is removed (`jax.lax.all_to_all` without `tiled`).
+    /// All-to-all along these axes: device `i` gets element `i` along dimension `split` from each device, and stacks the elements along a
+    /// new dimension `concat` of the result. Dimension `split` is removed (`jax.lax.all_to_all` without `tiled`).
     ///
     /// Reports the errors of [`Tensor::psum_scatter_stacked`].
     #[must_use]
@@ -273,8 +273,8 @@ impl<'g> Tensor<'g> {
 }
 
 impl Graph {
-    /// The index of the device along these axes, a scalar `i32`, inside a `shard_map` over them; with several axes, the last one varies
-    /// fastest.
+    /// The index of the device along these axes, a scalar `i32`, inside a `shard_map` over the axes. With several axes, the last axis
+    /// varies fastest.
     ///
     /// Reports an error if the call is not inside a `shard_map` over the axes.
     #[must_use]

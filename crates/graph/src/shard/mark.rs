@@ -177,7 +177,7 @@ impl Graph {
     }
 }
 
-/// The target of a mark.
+/// The target of an annotation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum On {
     /// The handle of the tensor: later uses of the handle are annotated.

@@ -37,7 +37,7 @@ pub(super) struct ActivationClasses<'a> {
     pub(super) uneven: &'a FxHashMap<ValueId, usize>,
 }
 
-/// Inserts sharding constraints on activations in a body without calls. Returns whether it inserted any.
+/// Inserts sharding constraints on activations in a body without calls. Returns whether any constraint was inserted.
 pub(super) fn constrain(
     module: &mut Module,
     body: RegionId,

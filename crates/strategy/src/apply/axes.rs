@@ -8,7 +8,7 @@ use crate::settings::{Settings, Sharding};
 /// The purpose of each mesh axis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Axes {
-    /// Axes that shard the batch: those of data and expert parallelism, major to minor.
+    /// Axes that shard the batch: the axes of data and expert parallelism, major to minor.
     pub(crate) data: Vec<AxisRef>,
     /// Axes of `data` and `context` that also shard parameters, gradients or optimizer state.
     pub(crate) shard: Vec<AxisRef>,

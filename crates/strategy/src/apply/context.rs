@@ -87,7 +87,7 @@ impl<'a> Context<'a> {
     }
 
     /// Looks up the entry function again, and invalidates all analyses: inlining removes functions, which changes the handles of the
-    /// others.
+    /// remaining functions.
     ///
     /// # Errors
     /// Returns SH1250 if the module has no entry function.

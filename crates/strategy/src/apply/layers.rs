@@ -39,7 +39,7 @@ struct LayerMatmuls<'a> {
 
 impl LayerMatmuls<'_> {
     /// Shards the batched matmuls of the update by layer: matmuls that depend on the batch arguments `examples`, but have no data-batch
-    /// dimension. Returns whether it inserted any sharding.
+    /// dimension. Returns whether any sharding was inserted.
     fn split(
         &self,
         module: &mut Module,

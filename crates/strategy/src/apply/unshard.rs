@@ -1,8 +1,8 @@
 //! FSDP unshard: all-gathers parameters before their use, also for the backward pass.
 //!
 //! FSDP all-gathers a parameter before its use and frees it afterwards. In the program, the all-gather is a sharding constraint that
-//! replicates the used value. It follows a cast to a narrower type, so that the narrow value is sent. The update reads the shards. For a
-//! stack of layers, each loop iteration gathers its row, also after a cast (`rows`).
+//! replicates the used value. The constraint follows a cast to a narrower type, so that the narrow value is sent. The update reads the
+//! shards. For a stack of layers, each loop iteration gathers its row, also after a cast (`rows`).
 //!
 //! The backward pass reads the gathered value of the forward pass or, if a unit is resharded in between, gathers again. The second
 //! all-gather follows a barrier with the nearest incoming activation cotangent. The barrier prevents CSE with the first all-gather, and
@@ -52,8 +52,8 @@ pub(super) struct Unshard<'a> {
 }
 
 impl Unshard<'_> {
-    /// Whether rows of an argument are gathered in loops. A stack that is kept from the forward to the backward pass is gathered as a
-    /// whole instead.
+    /// Whether rows of an argument are gathered in loops. A stack that is kept from the forward to the backward pass is instead gathered in
+    /// full, before the loop.
     fn takes_rows(&self, arg: ValueId) -> bool {
         self.again && self.stacked.has_rows(arg)
     }
@@ -90,7 +90,7 @@ impl Unshard<'_> {
         }
     }
 
-    /// Finds the stacks that are gathered as a whole, and changes their users to the narrower types to which they are cast.
+    /// Finds the stacks that are gathered in full, and changes their users to the narrower types to which they are cast.
     fn kept_stacks(&self, module: &mut Module, body: RegionId, flow: &Flow) -> KeptStacks {
         let args = &module.regions[body].args;
         let stacks = self.split.iter().map(|&i| args[i]);
@@ -194,8 +194,8 @@ impl Flow {
     }
 }
 
-/// If the result of an operation is only another form of the parameter (a cast, reshape or transpose), returns whether it is still a
-/// shard to be gathered.
+/// If the result of an operation is only another form of the parameter (a cast, reshape or transpose), returns whether the result is
+/// still a shard, to be gathered later.
 ///
 /// In the backward pass, only casts and barriers count; reshapes and transposes need the gathered value.
 fn form_behind(module: &Module, op: OpId, form: Form, is_forward: bool) -> Option<bool> {

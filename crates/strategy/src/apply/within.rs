@@ -144,7 +144,7 @@ impl<'a> Within<'a> {
         out
     }
 
-    /// Inserts sharding constraints on activations. Returns whether it inserted any.
+    /// Inserts sharding constraints on activations. Returns whether any constraint was inserted.
     fn constrain(
         &self,
         module: &mut Module,

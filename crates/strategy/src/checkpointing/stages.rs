@@ -133,7 +133,8 @@ impl Stages {
             }
             self.keep(module, op);
         }
-        // Operations used only by the backward pass move to the latest stage of their operands, or to the next stage if it can read them.
+        // Operations used only by the backward pass move to the latest stage of their operands. If that is their own stage, they move to
+        // the next stage, provided that all activations they read are saved.
         for &op in &staged {
             if !readers(self, op).is_empty() {
                 continue;

@@ -219,8 +219,8 @@ pub(super) fn is_number(module: &Module, value: ValueId) -> bool {
     module.tensor(value).is_some_and(|ty| ty.shape.is_empty() && ty.dtype.is_float())
 }
 
-/// Returns the values that `value` depends on through floats, and `value` itself: if it is a loss, these are the forward pass. For loops
-/// in `once`, only dependences within one iteration count. `owner` maps each region to its parent operation.
+/// Returns the values that `value` depends on through floats, and `value` itself. For a loss, the returned values are the forward pass.
+/// For loops in `once`, only dependences within one iteration count. `owner` maps each region to its parent operation.
 pub(super) fn forward_of(
     module: &Module,
     owner: &FxHashMap<RegionId, OpId>,

@@ -6,7 +6,7 @@
 //!
 //! For a stack of layers each loop iteration is a unit: its parameters are in one module, and each row is gathered before its use.
 //!
-//! Parameters outside all units belong to the *root*: as in PyTorch they are gathered once and kept for the backward pass.
+//! Parameters outside all units belong to the *root*. They are gathered once and kept for the backward pass, as in PyTorch.
 
 mod repeats;
 mod tree;

@@ -99,7 +99,7 @@ struct Walk<'a> {
     /// Whether loops read rows of an argument.
     is_stack: &'a dyn Fn(usize) -> bool,
     policy: &'a dyn Fn(&Part<'_>) -> bool,
-    /// Names of units as they are found.
+    /// The names of the units found so far, nested modules before their enclosing modules.
     found: Vec<String>,
     of: Vec<Option<usize>>,
 }

@@ -1,4 +1,4 @@
-//! Initial values of variables, identical on every mesh: those of `jax.nn.initializers` for the same key.
+//! Initial values of variables, identical on every mesh, and equal to those of `jax.nn.initializers` for the same key.
 
 mod of_weights;
 

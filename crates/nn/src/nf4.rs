@@ -118,10 +118,10 @@ impl Nf4 {
 
     /// The four-bit codes of `[blocks, 64]`, as `ui8`.
     ///
-    /// A matmul with a 0/1 matrix puts two copies of each byte next to each other. The matmul is exact because bytes fit in `bf16`. It costs
-    /// 32 multiplications per weight, as much as the weights' own matmul for 32 tokens. The alternatives are worse: a trailing dimension of
-    /// two would take 64 times the memory on a TPU, whose tiles have 128 columns, and with padding between columns the TPU compiler takes
-    /// minutes.
+    /// A matmul with a 0/1 matrix puts two copies of each byte next to each other. The matmul is exact because bytes fit in `bf16`. It
+    /// needs 32 multiplications per weight, as many as the weights' own matmul for 32 tokens. The alternatives are worse. A trailing
+    /// dimension of two would take 64 times the memory on a TPU, whose tiles have 128 columns. With padding between columns, the TPU
+    /// compiler takes minutes.
     #[track_caller]
     fn codes<'g>(&self, payload: Tensor<'g>) -> Tensor<'g> {
         let (g, words) = (payload.graph(), payload.size(1));

@@ -290,7 +290,7 @@ impl Attention {
     /// values to cache for [`Attention::apply_next`], `[batch, time, kv_heads, head_dim]`. Positions of a row before `first`, `[batch]`
     /// integers, are padding and masked.
     ///
-    /// Reports the errors of [`Attention::apply`], and an error if attention is not causal, or if it is blockwise and there is padding.
+    /// Reports the errors of [`Attention::apply`], and an error if attention is not causal, or if blockwise attention is used with padding.
     #[must_use]
     #[track_caller]
     pub fn apply_prompt<'g>(
@@ -379,7 +379,7 @@ impl Attention {
         let zero = p.graph().scalar(0.0, DType::I32);
         let with =
             |cache: Tensor<'g>, new: Tensor<'g>| cache.dynamic_update(new, &[zero, position, zero, zero]);
-        // The causal mask excludes cache positions that are not filled yet; `since` excludes those before the first, which were never
+        // The causal mask excludes cache positions that are not filled yet; `since` excludes positions before `first`, which were never
         // filled.
         let is_filled = since(first, cache[0].size(1));
         let places = Places { queries: Some(at), mask: Some(is_filled), ..Places::default() };

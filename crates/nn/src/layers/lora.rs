@@ -12,8 +12,8 @@ use crate::{Init, Maps, Scope};
 
 impl<'g> Scope<'g> {
     /// Returns this scope with frozen parameters and trained adapters: each targeted linear layer gets `lora_a`, `[inputs, rank]`, and
-    /// `lora_b`, `[rank, outputs]` (Hu et al., "LoRA", 2021), and with DoRA `lora_magnitude`, `[outputs]`. Modules to save are trained,
-    /// too, and biases if [`Lora::bias`] selects them. `key` is for dropout in training.
+    /// `lora_b`, `[rank, outputs]` (Hu et al., "LoRA", 2021), and with DoRA `lora_magnitude`, `[outputs]`. Modules to save are also
+    /// trained, and so are biases that [`Lora::bias`] selects. `key` is for dropout in training.
     ///
     /// Creating adapters reports an error if the rank is below one, if dropout is not from 0 to 1, or if DoRA is used with a four-bit
     /// kernel. [`Scope::finish`] reports an error if a target matches no linear layer, or if a module to save does not exist.

@@ -185,8 +185,8 @@ impl GroupNorm {
     }
 }
 
-/// Mean and variance over dimensions, which are kept with size one. Both are computed in one pass over `x`: the variance is the mean square
-/// minus the squared mean, clamped at zero because of rounding errors.
+/// Mean and variance over dimensions, which are kept with size one, computed in one pass over `x`. The variance is the mean square minus
+/// the squared mean, clamped at zero because of rounding errors.
 #[track_caller]
 pub(crate) fn moments<'g>(x: Tensor<'g>, over: &[i64]) -> (Tensor<'g>, Tensor<'g>) {
     let mean = x.mean_keepdims(over);

@@ -30,7 +30,7 @@ impl Program {
         Program { module, parents }
     }
 
-    /// The values that a value depends on, also those outside of the loops that contain it.
+    /// The values that a value depends on, including values outside of the enclosing loops.
     fn made_of(&self, value: ValueId, found: &mut Vec<ValueId>) {
         if found.contains(&value) {
             return;

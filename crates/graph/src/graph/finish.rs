@@ -14,7 +14,7 @@ use crate::error::{ErrorKind, GraphErrors};
 
 impl Graph {
     /// Finishes the program and returns its module, whose entry function returns the tensors of `results` under the given names. The module
-    /// has passed [`shardc_ir::verify()`]. The graph cannot be used afterwards.
+    /// has passed [`shardc_ir::verify()`]. After a successful call, the graph cannot be used.
     ///
     /// # Errors
     /// All errors reported since the graph was created, in order, and an error if two results have the same name.

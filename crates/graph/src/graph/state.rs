@@ -129,7 +129,7 @@ impl State {
         Ok(value)
     }
 
-    /// The IR location of a source location: that of the calling library while [`Graph::track_caller`] runs, else `at`.
+    /// The IR location of source location `at`, or of the library's caller while [`Graph::track_caller`] runs.
     pub(crate) fn line(&mut self, at: &'static Location<'static>) -> LocId {
         let (at, locs) = (self.caller.unwrap_or(at), &mut self.module.locs);
         *self.lines.entry(std::ptr::from_ref(at)).or_insert_with(|| {

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 /// A Rust type of constant elements.
 pub trait Element: Copy {
-    /// The element type.
+    /// The element type of tensors of this Rust type.
     const DTYPE: DType;
 
     /// Appends the element's bytes, little-endian.

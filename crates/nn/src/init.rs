@@ -70,13 +70,13 @@ pub enum Distribution {
 const TRUNCATED: f64 = 0.879_625_661_034_239_8;
 
 impl Init {
-    /// Zeros.
+    /// All elements are zero.
     #[must_use]
     pub fn zeros() -> Init {
         Init::Constant(0.0)
     }
 
-    /// Ones.
+    /// All elements are one.
     #[must_use]
     pub fn ones() -> Init {
         Init::Constant(1.0)
@@ -88,25 +88,25 @@ impl Init {
         Init::Normal(deviation)
     }
 
-    /// LeCun normal: for layers without ReLU; flax's default.
+    /// LeCun normal, variance `1 / fan-in`: for layers without ReLU; flax's default.
     #[must_use]
     pub fn lecun_normal() -> Init {
         Init::scaled(1.0, Fan::In, Distribution::TruncatedNormal)
     }
 
-    /// LeCun uniform.
+    /// LeCun uniform: variance `1 / fan-in`.
     #[must_use]
     pub fn lecun_uniform() -> Init {
         Init::scaled(1.0, Fan::In, Distribution::Uniform)
     }
 
-    /// He (Kaiming) normal: for layers with ReLU.
+    /// He (Kaiming) normal, variance `2 / fan-in`: for layers with ReLU.
     #[must_use]
     pub fn he_normal() -> Init {
         Init::scaled(2.0, Fan::In, Distribution::TruncatedNormal)
     }
 
-    /// He (Kaiming) uniform.
+    /// He (Kaiming) uniform: variance `2 / fan-in`.
     #[must_use]
     pub fn he_uniform() -> Init {
         Init::scaled(2.0, Fan::In, Distribution::Uniform)
@@ -118,7 +118,7 @@ impl Init {
         Init::scaled(1.0, Fan::Average, Distribution::TruncatedNormal)
     }
 
-    /// Glorot (Xavier) uniform.
+    /// Glorot (Xavier) uniform: variance `2 / (fan-in + fan-out)`.
     #[must_use]
     pub fn glorot_uniform() -> Init {
         Init::scaled(1.0, Fan::Average, Distribution::Uniform)

@@ -14,11 +14,11 @@ use crate::{Init, Kind, Variable, variable};
 /// An argument or result of a program that is not a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// The name.
+    /// The name of the argument or result.
     pub name: String,
     /// The index among the arguments or results of the program.
     pub index: usize,
-    /// The shape.
+    /// The global shape.
     pub shape: Vec<i64>,
     /// The element type.
     pub dtype: DType,

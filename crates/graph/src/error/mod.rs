@@ -35,9 +35,9 @@ pub struct GraphError {
 pub struct OperandNote {
     /// The operand's name, if any: the name of a parameter, or a name set by [`Tensor::named`](crate::Tensor::named).
     pub name: Option<String>,
-    /// The shape.
+    /// The shape of the operand.
     pub shape: Vec<i64>,
-    /// The element type.
+    /// The element type of the operand.
     pub dtype: DType,
     /// File, line and column of the call that produced the operand, if known.
     pub place: Option<(String, u32, u32)>,

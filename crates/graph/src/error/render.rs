@@ -6,7 +6,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet,
 
 use super::{GraphError, GraphErrors};
 
-/// Terminal width.
+/// The maximum line width of rendered errors, in columns.
 const WIDTH: usize = 120;
 
 impl GraphErrors {

@@ -16,7 +16,7 @@ pub(crate) struct Handle {
     pub(crate) region: RegionId,
 }
 
-/// An open region.
+/// A region under construction, to which operations are appended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Open {
     pub(crate) region: RegionId,

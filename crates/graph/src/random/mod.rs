@@ -52,7 +52,7 @@ impl<'g> Key<'g> {
         Key { words }
     }
 
-    /// The two words.
+    /// The two words of the key, a tensor `ui32[2]`.
     ///
     /// ```
     /// # use shardc_graph::{Graph, Mesh};

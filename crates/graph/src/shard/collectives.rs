@@ -12,7 +12,7 @@ use crate::{Tensor, axes};
 
 /// Names of one or several mesh axes, major to minor.
 pub trait AxisNames {
-    /// The names.
+    /// The axis names, major to minor.
     fn names(&self) -> Vec<&str>;
 }
 

@@ -44,7 +44,7 @@ impl ShardingSpec {
         ShardingSpec::new(mesh, spec)
     }
 
-    /// The mesh.
+    /// The mesh that the axes of the specification refer to.
     #[must_use]
     pub fn mesh(&self) -> &Mesh {
         &self.mesh

@@ -195,7 +195,7 @@ impl Attention {
         }
     }
 
-    /// Causal attention.
+    /// Makes attention causal: see [`Seen::causal`].
     #[must_use]
     pub fn causal(mut self) -> Self {
         self.seen.causal = true;
@@ -233,7 +233,7 @@ impl Attention {
         self
     }
 
-    /// Adds ALiBi.
+    /// Adds ALiBi: see [`Seen::alibi`].
     #[must_use]
     pub fn alibi(mut self) -> Self {
         self.seen.alibi = true;

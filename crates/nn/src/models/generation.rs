@@ -11,7 +11,7 @@ struct Cache<'g> {
     kept: [Tensor<'g>; 2],
     /// The position at which each sequence begins, `[batch]`.
     first: Tensor<'g>,
-    /// The next position.
+    /// The position after the last cached token, a scalar.
     next: Tensor<'g>,
 }
 

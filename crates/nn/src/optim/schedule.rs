@@ -8,7 +8,7 @@ use shardc_graph::{DType, Tensor};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Schedule {
-    /// Constant.
+    /// The same rate in every step.
     Constant(f64),
     /// Linear interpolation over `steps` steps, then constant.
     Linear {

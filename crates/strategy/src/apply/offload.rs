@@ -115,7 +115,7 @@ fn offload(
 /// The uses for which state is copied to the device separately.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum For {
-    /// The forward pass.
+    /// The forward pass: the sharding constraint of an all-gather, or a cast before it.
     Use,
     /// The backward pass, if it rematerializes the all-gather: XLA does not propagate host memory through the barrier.
     UseAgain,

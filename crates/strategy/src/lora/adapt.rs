@@ -18,7 +18,7 @@ use crate::roles::{Roles, Said, forward_roles, roles};
 /// A linear layer with its adapters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adapter {
-    /// The linear layer.
+    /// The linear layer that has the adapters.
     pub map: LinearMap,
     /// The index of the argument `A`, which has the shape [`LinearMap::shape_a`].
     pub a: usize,

@@ -49,7 +49,7 @@ impl Layers {
         self.regexes.iter().find_map(number).is_some_and(|number| self.numbers.contains(&number))
     }
 
-    /// The layer indices.
+    /// The indices of the layers with adapters.
     #[must_use]
     pub fn numbers(&self) -> &[u64] {
         &self.numbers

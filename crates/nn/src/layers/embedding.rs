@@ -32,7 +32,7 @@ pub struct Embed {
 }
 
 impl Embed {
-    /// An embedding that is looked up by gather. The initial vectors are normally distributed, with expected length one.
+    /// An embedding that is looked up by gather. The initial vectors are normally distributed, with expected squared length one.
     #[must_use]
     pub fn new(num_embeddings: i64, features: i64) -> Self {
         let deviation = (1.0 / features.max(1) as f64).sqrt();

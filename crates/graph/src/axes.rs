@@ -51,7 +51,7 @@ macro_rules! axes {
 
 axes!(i32, i64, usize);
 
-/// The non-negative index of dimension `axis` of a tensor of shape `shape`; an error that names `op` if there is no such dimension.
+/// Returns the non-negative index of dimension `axis` of a tensor of shape `shape`; an error that names `op` if there is no such dimension.
 pub(crate) fn one(op: &'static str, axis: i64, shape: &[i64]) -> KindResult<usize> {
     let rank = shape.len() as i64;
     match axis {
@@ -61,12 +61,12 @@ pub(crate) fn one(op: &'static str, axis: i64, shape: &[i64]) -> KindResult<usiz
     }
 }
 
-/// The size of dimension `axis` of a tensor of shape `shape`; one if there is no such dimension, which the caller reports.
+/// Returns the size of dimension `axis` of a tensor of shape `shape`; one if there is no such dimension, which the caller reports.
 pub(crate) fn size(shape: &[i64], axis: i64) -> i64 {
     one("size", axis, shape).map_or(1, |dim| shape[dim])
 }
 
-/// The non-negative indices of dimensions `axes`, in the given order; an error if a dimension does not exist or is repeated.
+/// Returns the non-negative indices of dimensions `axes`, in the given order; an error if a dimension does not exist or is repeated.
 pub(crate) fn all(op: &'static str, axes: &[i64], shape: &[i64]) -> KindResult<SmallVec<[usize; 4]>> {
     let mut out: SmallVec<[usize; 4]> = SmallVec::new();
     let fault = || ErrorKind::Dimensions { op, dims: axes.to_vec(), shape: shape.to_vec() };
@@ -81,7 +81,7 @@ pub(crate) fn all(op: &'static str, axes: &[i64], shape: &[i64]) -> KindResult<S
 }
 
 impl Axes {
-    /// The selected dimensions of a tensor of this shape, in ascending order.
+    /// Returns the selected dimensions of a tensor of this shape, in ascending order.
     pub(crate) fn sorted(&self, op: &'static str, shape: &[i64]) -> KindResult<SmallVec<[usize; 4]>> {
         match self {
             Axes::All => Ok((0..shape.len()).collect()),

@@ -14,7 +14,7 @@ use crate::{ErrorKind, GraphError};
 pub struct Mesh(shardc_ir::Mesh);
 
 impl Mesh {
-    /// A mesh over devices `0..n` in order: the last axis varies fastest.
+    /// Creates a mesh over devices `0..n` in order: the last axis varies fastest.
     ///
     /// # Errors
     /// An axis has no name, two axes have the same name, a size is below one, or the mesh has too many devices.
@@ -46,7 +46,7 @@ impl Mesh {
         Ok(Mesh(shardc_ir::Mesh::new(axes.iter().copied())))
     }
 
-    /// A mesh over devices in the given order, row-major: the last axis varies fastest.
+    /// Creates a mesh over devices in the given order, row-major: the last axis varies fastest.
     ///
     /// # Errors
     /// The errors of [`Mesh::new`], and an error if the ids are not a permutation of `0..n`.
@@ -64,7 +64,7 @@ impl Mesh {
         Ok(mesh)
     }
 
-    /// A mesh of one axis over devices `0..size` in order.
+    /// Creates a mesh of one axis over devices `0..size` in order.
     ///
     /// # Errors
     /// The errors of [`Mesh::new`].
@@ -73,8 +73,8 @@ impl Mesh {
         Mesh::new(&[(name, size)])
     }
 
-    /// A mesh over devices in the given order, with separate shape and axis names: the last axis varies fastest. Without any names, axes
-    /// are named by their indices, as in [`Mesh::unnamed`].
+    /// Creates a mesh over devices in the given order, with separate shape and axis names: the last axis varies fastest. Without any names,
+    /// axes are named by their indices, as in [`Mesh::unnamed`].
     ///
     /// ```
     /// let mesh = shardc_graph::Mesh::from_ids(&[3, 2, 1, 0], &[2, 2], &["data", "model"])?;
@@ -98,7 +98,7 @@ impl Mesh {
         Mesh::with_device_ids(&axes, device_ids)
     }
 
-    /// A mesh whose axes are named by their indices, from `0`.
+    /// Creates a mesh whose axes are named by their indices, from `0`.
     ///
     /// # Errors
     /// The errors of [`Mesh::new`].
@@ -107,9 +107,9 @@ impl Mesh {
         Mesh::new(&with_names(shape, &numbers(shape)))
     }
 
-    /// A mesh over several slices of devices, with fast connections within a slice (ICI) and slow ones between slices (DCN). Axis `i` spans
-    /// `dcn_shape[i]` slices with `ici_shape[i]` devices each (JAX's `create_hybrid_device_mesh`, PyTorch/XLA's `HybridMesh`). `slices`
-    /// gives the slice index of each device.
+    /// Creates a mesh over several slices of devices, with fast connections within a slice (ICI) and slow ones between slices (DCN). Axis
+    /// `i` spans `dcn_shape[i]` slices with `ici_shape[i]` devices each (JAX's `create_hybrid_device_mesh`, PyTorch/XLA's `HybridMesh`).
+    /// `slices` gives the slice index of each device.
     ///
     /// ```
     /// use shardc_graph::Mesh;
@@ -134,31 +134,31 @@ impl Mesh {
         Mesh::from_ids(&ids, &shape, names)
     }
 
-    /// Sizes of the axes, major to minor.
+    /// Returns the sizes of the axes, major to minor.
     #[must_use]
     pub fn shape(&self) -> Vec<i64> {
         self.0.axes.values().copied().collect()
     }
 
-    /// Number of devices along the axis of this name.
+    /// Returns the number of devices along the axis of this name.
     #[must_use]
     pub fn axis_size(&self, name: &str) -> Option<i64> {
         self.0.axes.get(name).copied()
     }
 
-    /// Index of the axis of this name, major to minor.
+    /// Returns the index of the axis of this name, major to minor.
     #[must_use]
     pub fn get_axis_index(&self, name: &str) -> Option<usize> {
         self.0.axes.get_index_of(name)
     }
 
-    /// Number of devices.
+    /// Returns the number of devices.
     #[must_use]
     pub fn num_devices(&self) -> usize {
         self.0.num_devices()
     }
 
-    /// Names and sizes of the axes, major to minor.
+    /// Returns the names and sizes of the axes, major to minor.
     pub fn axes(&self) -> impl Iterator<Item = (&str, i64)> {
         self.0.axes.iter().map(|(name, &size)| (&**name, size))
     }
@@ -167,7 +167,7 @@ impl Mesh {
         Mesh(mesh)
     }
 
-    /// The mesh in the IR.
+    /// Returns the mesh in the IR.
     #[must_use]
     pub fn as_ir(&self) -> &shardc_ir::Mesh {
         &self.0
@@ -185,8 +185,8 @@ impl FromStr for Mesh {
     }
 }
 
-/// The shape and the device ids of a mesh of slices. Slices in the order of their indices form an array of shape `dcn_shape`; the devices
-/// of a slice, in the order of their ids, form an array of shape `ici_shape`.
+/// Returns the shape and the device ids of a mesh of slices. Slices in the order of their indices form an array of shape `dcn_shape`; the
+/// devices of a slice, in the order of their ids, form an array of shape `ici_shape`.
 fn side_by_side(ici_shape: &[i64], dcn_shape: &[i64], slices: &[i64]) -> KindResult<(Vec<i64>, Vec<i64>)> {
     let wrong = |text: String| Err(ErrorKind::Mesh(text));
     if ici_shape.len() != dcn_shape.len() {
@@ -235,7 +235,7 @@ fn side_by_side(ici_shape: &[i64], dcn_shape: &[i64], slices: &[i64]) -> KindRes
     Ok((shape, ids))
 }
 
-/// Names for unnamed axes: their indices.
+/// Returns names for unnamed axes: their indices.
 fn numbers(shape: &[i64]) -> Vec<String> {
     (0..shape.len()).map(|axis| axis.to_string()).collect()
 }

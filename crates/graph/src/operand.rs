@@ -56,7 +56,7 @@ impl From<bool> for Operand<'_> {
 }
 
 impl Operand<'_> {
-    /// The number as text, for error messages; `None` for a tensor.
+    /// Returns the number as text, for error messages; `None` for a tensor.
     pub(crate) fn number(&self) -> Option<String> {
         match self {
             Operand::Tensor(_) => None,

@@ -67,7 +67,7 @@ macro_rules! spec_entry {
 
 /// A reference to a mesh axis: its name or its index.
 pub trait AxisName {
-    /// The name, or the index as text.
+    /// Returns the name, or the index as text.
     fn axis_name(self) -> String;
 }
 
@@ -145,7 +145,7 @@ impl PartitionSpec {
     }
 }
 
-/// The axis of this name; if there is none, the axis of this index.
+/// Returns the axis of this name; if there is none, the axis of this index.
 fn index_of(mesh: &shardc_ir::Mesh, name: &str) -> Option<usize> {
     let number = || name.parse().ok().filter(|&number| number < mesh.axes.len());
     mesh.axes.get_index_of(name).or_else(number)
@@ -171,7 +171,7 @@ impl fmt::Display for DimSpec {
     }
 }
 
-/// A name in quotes, or an index without quotes.
+/// Returns a name in quotes, or an index without quotes.
 fn shown(axis: &str) -> String {
     if axis.parse::<usize>().is_ok() { axis.to_owned() } else { format!("{axis:?}") }
 }

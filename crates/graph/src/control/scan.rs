@@ -130,7 +130,7 @@ impl Graph {
     }
 }
 
-/// The start indices of a slice: `at` along the first dimension, zero along the others.
+/// Returns the start indices of a slice: `at` along the first dimension, zero along the others.
 fn index_of<'g>(at: Tensor<'g>, part: Tensor<'g>) -> Vec<Tensor<'g>> {
     let zero = part.graph().constant(&[0i32], ());
     std::iter::once(at).chain(std::iter::repeat_n(zero, part.rank())).collect()

@@ -147,7 +147,7 @@ impl Graph {
         types.into_iter().map(|ty| self.changing(&[ty?])[0]).collect()
     }
 
-    /// One tensor per type: the next element of `tensors` if the type is differentiable, else a constant of zeros.
+    /// Returns one tensor per type: the next element of `tensors` if the type is differentiable, else a constant of zeros.
     #[track_caller]
     fn with_zeros<'g>(
         &'g self,
@@ -167,13 +167,13 @@ impl Graph {
     }
 }
 
-/// The index, among all types, of the `at`-th differentiable type.
+/// Returns the index, among all types, of the `at`-th differentiable type.
 fn number_of_changing(types: &[Option<TypeId>], at: usize) -> usize {
     let changing = types.iter().enumerate().filter(|(_, ty)| ty.is_some());
     changing.map(|(number, _)| number).nth(at).unwrap_or(at)
 }
 
-/// A composite whose decomposition function has a custom derivative.
+/// Creates a composite whose decomposition function has a custom derivative.
 fn composite(function: &str) -> OpKind {
     let name = format!("shardc.{function}").into();
     let decomposition: Box<str> = function.into();

@@ -11,7 +11,7 @@ use crate::error::ErrorKind;
 use crate::graph::{Graph, KindResult, Maker, State};
 
 impl Graph {
-    /// The gradient of `loss`, a scalar, with respect to the tensors of `by`: parameters, arguments of the enclosing closure, or
+    /// Returns the gradient of `loss`, a scalar, with respect to the tensors of `by`: parameters, arguments of the enclosing closure, or
     /// intermediate values. The result has the structure of `by`.
     ///
     /// If the loss does not depend on a tensor of `by`, the gradient of that tensor is zero, and [`Graph::warnings`] reports it. Tensors of
@@ -53,8 +53,8 @@ impl Graph {
         by.rebuilt(&made)
     }
 
-    /// The vector-Jacobian product: `cotangents`, one for each tensor of `outputs`, times the Jacobian of `outputs` with respect to `by`.
-    /// The result has the structure of `by`. Cotangents are treated as constants.
+    /// Returns the vector-Jacobian product: `cotangents`, one for each tensor of `outputs`, times the Jacobian of `outputs` with respect to
+    /// `by`. The result has the structure of `by`. Cotangents are treated as constants.
     ///
     /// Reports the errors of [`Graph::grad`] about `by`, and an error if the cotangents and the outputs differ in number, shape or type, or
     /// if an output is not of a float type.
@@ -94,7 +94,7 @@ impl Graph {
 }
 
 impl Graph {
-    /// Whether a tensor is a constant of zeros.
+    /// Returns whether a tensor is a constant of zeros.
     fn is_zeros(&self, tensor: Tensor<'_>) -> bool {
         let state = self.state.borrow();
         let Ok(Some(values)) = state.values(self, &[tensor]) else { return false };

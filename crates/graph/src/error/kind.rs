@@ -185,7 +185,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The stable error code.
+    /// Returns the stable error code.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -224,13 +224,13 @@ impl ErrorKind {
         self
     }
 
-    /// Whether this kind is a warning; the program is then valid.
+    /// Returns whether this kind is a warning; the program is then valid.
     #[must_use]
     pub fn is_warning(&self) -> bool {
         matches!(self, ErrorKind::ZeroGradient | ErrorKind::Untrained { .. })
     }
 
-    /// A hint on how to fix the error, if one is known.
+    /// Returns a hint on how to fix the error, if one is known.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -58,7 +58,7 @@ impl fmt::Display for OperandNote {
 pub struct GraphErrors(pub Vec<GraphError>);
 
 impl GraphErrors {
-    /// The errors as diagnostics of the compiler.
+    /// Returns the errors as diagnostics of the compiler.
     #[must_use]
     pub fn to_diagnostics(&self) -> Vec<Diagnostic> {
         self.0.iter().map(GraphError::to_diagnostic).collect()
@@ -112,7 +112,7 @@ impl<T> Here<T> for Result<T, ErrorKind> {
 }
 
 impl GraphError {
-    /// The error as a diagnostic of the compiler.
+    /// Returns the error as a diagnostic of the compiler.
     #[must_use]
     pub fn to_diagnostic(&self) -> Diagnostic {
         let (code, message) = (self.kind.code(), self.kind.to_string());

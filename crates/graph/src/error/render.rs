@@ -88,7 +88,7 @@ struct File {
 }
 
 impl File {
-    /// The source lines with annotations; `None` if the text lacks one of the annotated positions.
+    /// Returns the source lines with annotations; `None` if the text lacks one of the annotated positions.
     fn snippet<'a>(&'a self, text: &'a str) -> Option<Snippet<'a, annotate_snippets::Annotation<'a>>> {
         let mut snippet = Snippet::source(text).path(self.name.as_str());
         for (place, label) in &self.marks {
@@ -103,8 +103,8 @@ impl File {
 }
 
 impl Place {
-    /// The byte range of the call that starts at this position: a name with its arguments, or an operator expression. The range ends on the
-    /// first line of the call.
+    /// Returns the byte range of the call that starts at this position: a name with its arguments, or an operator expression. The range
+    /// ends on the first line of the call.
     fn call(self, text: &str) -> Option<Range<usize>> {
         let line = text.split_inclusive('\n').nth(self.line.checked_sub(1)? as usize)?;
         let start = line.as_ptr() as usize - text.as_ptr() as usize;

@@ -59,7 +59,7 @@ impl Graph {
 }
 
 impl State {
-    /// The annotated sharding of each result, if any.
+    /// Returns the annotated sharding of each result, if any.
     fn result_shardings(
         &mut self,
         results: &[(&str, Tensor<'_>)],

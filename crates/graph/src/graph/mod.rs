@@ -42,7 +42,7 @@ pub struct Graph {
 
 /// The shape of a tensor: an array, slice or vector of sizes; `()` for a scalar.
 pub trait IntoShape {
-    /// The sizes, major to minor.
+    /// Returns the sizes, major to minor.
     fn into_shape(self) -> Vec<i64>;
 }
 
@@ -95,13 +95,13 @@ pub(crate) fn check_shape(shape: &[i64]) -> KindResult<()> {
 }
 
 impl Graph {
-    /// An empty program for the devices of `mesh`.
+    /// Creates an empty program for the devices of `mesh`.
     #[must_use]
     pub fn new(name: &str, mesh: &Mesh) -> Graph {
         Graph { state: RefCell::new(State::new(name, mesh)) }
     }
 
-    /// A parameter of the program, replicated unless [`Tensor::mark_sharding`] or propagation shards it.
+    /// Creates a parameter of the program, replicated unless [`Tensor::mark_sharding`] or propagation shards it.
     ///
     /// Reports an error if a size is negative, or if the name is already used.
     #[track_caller]
@@ -113,7 +113,7 @@ impl Graph {
         Tensor::new(self, id)
     }
 
-    /// A constant with these elements, row-major.
+    /// Creates a constant with these elements, row-major.
     ///
     /// Reports an error if the number of elements does not match the shape.
     #[track_caller]
@@ -132,7 +132,7 @@ impl Graph {
         })
     }
 
-    /// A constant whose elements are all `value`.
+    /// Creates a constant whose elements are all `value`.
     ///
     /// Reports an error if the type cannot represent the number (`0.5` in an integer type), or a size is negative.
     #[track_caller]
@@ -144,7 +144,7 @@ impl Graph {
         })
     }
 
-    /// A constant of zeros.
+    /// Creates a constant of zeros.
     ///
     /// Reports an error if a size is negative.
     #[track_caller]
@@ -152,7 +152,7 @@ impl Graph {
         self.full(shape, 0.0, dtype)
     }
 
-    /// A constant of ones.
+    /// Creates a constant of ones.
     ///
     /// Reports an error if a size is negative.
     #[track_caller]
@@ -160,7 +160,7 @@ impl Graph {
         self.full(shape, 1.0, dtype)
     }
 
-    /// A scalar constant.
+    /// Creates a scalar constant.
     ///
     /// Reports an error if the type cannot represent the number.
     #[track_caller]
@@ -260,7 +260,7 @@ impl Graph {
         self.op_typed(OpKind::CustomCall(Box::new(spec)), operands, results)
     }
 
-    /// The mesh of devices for which the program is partitioned.
+    /// Returns the mesh of devices for which the program is partitioned.
     #[must_use]
     pub fn mesh(&self) -> Mesh {
         let state = self.state.borrow();
@@ -274,13 +274,13 @@ impl Graph {
         self.state.borrow().warnings.clone()
     }
 
-    /// Whether this call is the first with `what` on this graph. Libraries built on graphs use the result to create singletons.
+    /// Returns whether this call is the first with `what` on this graph. Libraries built on graphs use the result to create singletons.
     #[must_use]
     pub fn is_first(&self, what: &'static str) -> bool {
         self.state.borrow_mut().made_once.insert(what)
     }
 
-    /// The number of operations so far, including those in regions.
+    /// Returns the number of operations so far, including those in regions.
     #[must_use]
     pub fn num_ops(&self) -> usize {
         self.state.borrow().module.ops.len()
@@ -387,7 +387,7 @@ impl Graph {
 }
 
 impl Maker<'_> {
-    /// A constant whose elements are all `number`.
+    /// Creates a constant whose elements are all `number`.
     pub(crate) fn filled(&mut self, number: f64, shape: &[i64], dtype: DType) -> KindResult<ValueId> {
         let Some(bytes) = number::encode(dtype, number) else {
             return Err(ErrorKind::Number { number: number.to_string(), dtype });

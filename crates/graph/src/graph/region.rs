@@ -17,13 +17,13 @@ pub struct RegionBody<'f, 'g> {
 }
 
 impl<'f, 'g> RegionBody<'f, 'g> {
-    /// A region with arguments of these shapes and element types.
+    /// Creates a region with arguments of these shapes and element types.
     pub fn new(args: &[(&[i64], DType)], body: impl FnOnce(&[Tensor<'g>]) -> Vec<Tensor<'g>> + 'f) -> Self {
         let args = args.iter().map(|(shape, dtype)| (shape.to_vec(), *dtype)).collect();
         RegionBody { args, body: Box::new(body) }
     }
 
-    /// A region with `n` scalar arguments of one element type, such as a combiner or comparator.
+    /// Creates a region with `n` scalar arguments of one element type, such as a combiner or comparator.
     pub fn of_scalars(
         n: usize,
         dtype: DType,
@@ -123,7 +123,7 @@ impl Graph {
         self.region(what, &types, |args| body(like.rebuilt(&args)))
     }
 
-    /// The type of a tensor; `None` if it is poisoned or out of scope. The latter is reported as an error.
+    /// Returns the type of a tensor; `None` if it is poisoned or out of scope. The latter is reported as an error.
     #[track_caller]
     pub(crate) fn type_of<'g>(&'g self, tensor: Tensor<'g>) -> Option<TypeId> {
         let mut ty = None;
@@ -135,12 +135,12 @@ impl Graph {
     }
 }
 
-/// Whether a value is a constant, which can be copied into any region.
+/// Returns whether a value is a constant, which can be copied into any region.
 fn is_constant(module: &Module, value: ValueId) -> bool {
     module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::Constant(_)))
 }
 
-/// The values that regions capture, without duplicates, in order of their first use.
+/// Returns the values that regions capture, without duplicates, in order of their first use.
 pub(crate) fn free_values(module: &Module, regions: &[RegionId]) -> Vec<ValueId> {
     let mut inside: FxHashSet<ValueId> = FxHashSet::default();
     let mut out = Vec::new();
@@ -230,7 +230,7 @@ pub(crate) fn take_captured(module: &mut Module, region: RegionId) -> Vec<ValueI
     taken
 }
 
-/// The values that regions capture, except for small constants, which are copied into the regions.
+/// Returns the values that regions capture, except for small constants, which are copied into the regions.
 fn captured(module: &mut Module, regions: &[RegionId]) -> Vec<ValueId> {
     let read = free_values(module, regions);
     let (constants, others): (Vec<_>, Vec<_>) =
@@ -253,7 +253,7 @@ fn add_args(module: &mut Module, region: RegionId, values: &[ValueId]) -> Vec<Va
     args
 }
 
-/// Whether a constant is small enough to be duplicated.
+/// Returns whether a constant is small enough to be duplicated.
 fn is_small_constant(module: &Module, value: ValueId) -> bool {
     /// The largest size of a duplicated constant, in bytes.
     const SMALL: usize = 64;
@@ -264,7 +264,7 @@ fn is_small_constant(module: &Module, value: ValueId) -> bool {
     })
 }
 
-/// The types of these values, in order.
+/// Returns the types of these values, in order.
 pub(crate) fn types_of(module: &Module, values: &[ValueId]) -> Vec<TypeId> {
     values.iter().map(|&v| module.values[v].ty).collect()
 }

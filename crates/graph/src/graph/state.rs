@@ -92,18 +92,18 @@ impl State {
         }
     }
 
-    /// The body of `main`.
+    /// Returns the body of `main`.
     pub(crate) fn body(&self) -> RegionId {
         self.open[0].region
     }
 
-    /// The ID of a new sharding group.
+    /// Returns the ID of a new sharding group.
     pub(crate) fn new_group(&mut self) -> i64 {
         self.groups += 1;
         self.groups - 1
     }
 
-    /// The innermost open region.
+    /// Returns the innermost open region.
     pub(crate) fn region(&self) -> RegionId {
         self.open.last().map_or(self.open[0].region, |open| open.region)
     }
@@ -129,7 +129,7 @@ impl State {
         Ok(value)
     }
 
-    /// The IR location of source location `at`, or of the library's caller while [`Graph::track_caller`] runs.
+    /// Returns the IR location of source location `at`, or of the library's caller while [`Graph::track_caller`] runs.
     pub(crate) fn line(&mut self, at: &'static Location<'static>) -> LocId {
         let (at, locs) = (self.caller.unwrap_or(at), &mut self.module.locs);
         *self.lines.entry(std::ptr::from_ref(at)).or_insert_with(|| {
@@ -137,7 +137,7 @@ impl State {
         })
     }
 
-    /// The values of tensors; `None` if one of them is poisoned. An error if a tensor belongs to another graph or is out of scope.
+    /// Returns the values of tensors; `None` if one of them is poisoned. An error if a tensor belongs to another graph or is out of scope.
     pub(crate) fn values(&self, graph: &Graph, tensors: &[Tensor<'_>]) -> KindResult<Option<Vec<ValueId>>> {
         if self.is_finished {
             return Err(ErrorKind::Finished);
@@ -162,7 +162,7 @@ impl State {
         Ok(if is_poisoned { None } else { Some(values) })
     }
 
-    /// A new handle for a value.
+    /// Creates a new handle for a value.
     pub(crate) fn handle(&mut self, value: ValueId) -> u32 {
         let region = match self.module.values[value].def() {
             ValueDef::Arg(region, _) => region,
@@ -172,7 +172,7 @@ impl State {
         (self.handles.len() - 1) as u32
     }
 
-    /// The handle of a new value. If `made` is an error, reports the error and returns the poisoned handle.
+    /// Returns the handle of a new value. If `made` is an error, reports the error and returns the poisoned handle.
     pub(crate) fn settle(
         &mut self,
         at: &'static Location<'static>,
@@ -204,7 +204,7 @@ impl State {
         list.push(GraphError { kind, location: self.caller.unwrap_or(at), operands });
     }
 
-    /// A description of an operand for errors.
+    /// Returns a description of an operand for errors.
     fn note(&self, tensor: Tensor<'_>) -> Option<OperandNote> {
         let handle = self.handles.get(tensor.id() as usize)?;
         let module = &self.module;

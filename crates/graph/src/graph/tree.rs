@@ -12,7 +12,7 @@ pub trait Tree<'g>: Sized {
     /// Returns this structure with other tensors, taken in order.
     fn with_leaves(&self, leaves: &mut dyn Iterator<Item = Tensor<'g>>) -> Self;
 
-    /// The tensors, in order.
+    /// Returns the tensors, in order.
     fn leaves(&self) -> Vec<Tensor<'g>> {
         let mut leaves = Vec::new();
         self.flatten(&mut leaves);

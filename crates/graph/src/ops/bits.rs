@@ -57,7 +57,7 @@ impl<'g> Tensor<'g> {
         self.graph().make(&[self], |m, values| m.infer(kind, values, &[]))
     }
 
-    /// Whether each element is NaN.
+    /// Returns whether each element is NaN.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -73,7 +73,7 @@ impl<'g> Tensor<'g> {
         self.ne(self)
     }
 
-    /// Whether each element is infinite, of either sign.
+    /// Returns whether each element is infinite, of either sign.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -89,7 +89,7 @@ impl<'g> Tensor<'g> {
         self.abs().eq(f64::INFINITY)
     }
 
-    /// Whether the sign bit is set, also for `-0.0`.
+    /// Returns whether the sign bit is set, also for `-0.0`.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -152,7 +152,7 @@ impl<'g> Tensor<'g> {
         self.lt(0).select(self.ceil(), self.floor())
     }
 
-    /// The floor of `self / y`.
+    /// Returns the floor of `self / y`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -174,7 +174,7 @@ impl<'g> Tensor<'g> {
         }
     }
 
-    /// The maximum with `low`, then the minimum with `high`: `numpy.clip`.
+    /// Returns the maximum with `low`, then the minimum with `high`: `numpy.clip`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

@@ -24,7 +24,7 @@ pub struct DotDims {
 }
 
 impl DotDims {
-    /// Dimension numbers with the given contracting dimensions and without batching dimensions.
+    /// Creates dimension numbers with the given contracting dimensions and without batching dimensions.
     #[must_use]
     pub fn contracting(lhs: &[i64], rhs: &[i64]) -> Self {
         DotDims { lhs_contracting: lhs.to_vec(), rhs_contracting: rhs.to_vec(), ..DotDims::default() }

@@ -24,8 +24,8 @@ pub enum Padding {
 }
 
 impl Padding {
-    /// The padding before and after windowed dimension `i`, which has `n` elements, for windows of `size`; `None` if an explicit list lacks
-    /// the dimension.
+    /// Returns the padding before and after windowed dimension `i`, which has `n` elements, for windows of `size`; `None` if an explicit
+    /// list lacks the dimension.
     pub(super) fn amounts(&self, i: usize, n: i64, size: i64, stride: i64) -> Option<(i64, i64)> {
         let needed = || {
             let windows = (n + stride - 1) / stride;

@@ -73,7 +73,7 @@ struct Plan<'g> {
     result: Vec<char>,
 }
 
-/// The labels of a subscript, with `...` replaced by `more` placeholder labels of [`MORE`].
+/// Returns the labels of a subscript, with `...` replaced by `more` placeholder labels of [`MORE`].
 fn expand(list: &str, more: usize) -> Result<Vec<char>, String> {
     let mut parts = list.splitn(2, "...");
     let (before, after) = (parts.next().unwrap_or_default(), parts.next());
@@ -204,7 +204,7 @@ impl<'g> Plan<'g> {
         }
     }
 
-    /// The two terms whose contraction takes the fewest multiplications; the first such pair.
+    /// Returns the two terms whose contraction takes the fewest multiplications; the first such pair.
     fn cheapest(&self) -> Option<(usize, usize)> {
         let cost = |i: usize, j: usize| {
             let ((x, x_letters), (y, y_letters)) = (&self.terms[i], &self.terms[j]);
@@ -282,7 +282,7 @@ fn place(letters: &[char], letter: char) -> i64 {
     letters.iter().position(|&c| c == letter).map_or(0, |at| at as i64)
 }
 
-/// The first two positions of a label that occurs twice, if any.
+/// Returns the first two positions of a label that occurs twice, if any.
 fn twice(letters: &[char]) -> Option<(usize, usize)> {
     (0..letters.len()).find_map(|b| Some((letters[..b].iter().position(|c| *c == letters[b])?, b)))
 }

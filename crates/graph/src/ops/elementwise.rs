@@ -173,7 +173,7 @@ comparison! {
     ge F32 => GE,
 }
 
-/// The tensors among operands.
+/// Returns the tensors among operands.
 fn tensors<'g>(operands: &[Operand<'g>]) -> Vec<Tensor<'g>> {
     let tensor = |operand: &Operand<'g>| match operand {
         Operand::Tensor(tensor) => Some(*tensor),
@@ -251,7 +251,7 @@ impl Graph {
     }
 }
 
-/// The name of an operation without its dialect.
+/// Returns the name of an operation without its dialect.
 fn short(name: &'static str) -> &'static str {
     name.rsplit('.').next().unwrap_or(name)
 }
@@ -305,7 +305,7 @@ impl<'g> Tensor<'g> {
         self.graph().binary(BinaryOp::Divide, 1, self)
     }
 
-    /// The remainder of division by `y`, with the sign of `y`: `numpy.mod`. The operator `%` takes the sign of this tensor.
+    /// Returns the remainder of division by `y`, with the sign of `y`: `numpy.mod`. The operator `%` takes the sign of this tensor.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -326,7 +326,7 @@ impl<'g> Tensor<'g> {
         rest.is_beyond(y).select(rest + y, rest)
     }
 
-    /// Whether this remainder is nonzero and differs in sign from the divisor `y`.
+    /// Returns whether this remainder is nonzero and differs in sign from the divisor `y`.
     #[track_caller]
     pub(super) fn is_beyond(self, y: Operand<'g>) -> Tensor<'g> {
         match y {
@@ -424,7 +424,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// A tensor of the same shape and type, filled with `number`.
+    /// Creates a tensor of the same shape and type, filled with `number`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -443,7 +443,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// A tensor of the same shape and type, filled with zeros.
+    /// Creates a tensor of the same shape and type, filled with zeros.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

@@ -22,8 +22,8 @@ pub enum OutOfBounds {
 }
 
 impl<'g> Tensor<'g> {
-    /// The slices at `indices` along dimension `axis`, which is replaced by the dimensions of `indices`: `numpy.take`. Out-of-bounds
-    /// indices are clamped.
+    /// Returns the slices at `indices` along dimension `axis`, which is replaced by the dimensions of `indices`: `numpy.take`.
+    /// Out-of-bounds indices are clamped.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -154,7 +154,7 @@ impl<'g> Tensor<'g> {
         (placed.ge(0) & placed.lt(n)).select(taken, missing(taken))
     }
 
-    /// The elements, or slices, at these indices along the leading dimensions, one index tensor for each: `x[i, j]`. Index tensors
+    /// Returns the elements, or slices, at these indices along the leading dimensions, one index tensor for each: `x[i, j]`. Index tensors
     /// broadcast; their dimensions come first. Out-of-bounds indices are clamped.
     ///
     /// ```
@@ -237,7 +237,7 @@ pub(super) fn from_last(indices: Tensor<'_>, n: i64) -> Tensor<'_> {
     indices.lt(0).select(indices + n, indices)
 }
 
-/// The fill value of out-of-bounds reads, a scalar of the element type of `like`: see [`OutOfBounds::Fill`].
+/// Returns the fill value of out-of-bounds reads, a scalar of the element type of `like`: see [`OutOfBounds::Fill`].
 #[track_caller]
 fn missing(like: Tensor<'_>) -> Tensor<'_> {
     let (g, dtype) = (like.graph(), like.dtype());
@@ -274,7 +274,7 @@ pub(super) fn vectors<'g>(of: Tensor<'g>, indices: &[Tensor<'g>]) -> Option<Tens
     Some(g.stack(&parts, -1)).filter(|stacked| !stacked.is_poisoned())
 }
 
-/// The position of operand dimension `d` in a result in which `rank` dimensions replace dimension `dim`.
+/// Returns the position of operand dimension `d` in a result in which `rank` dimensions replace dimension `dim`.
 pub(super) fn place(d: usize, dim: usize, rank: usize) -> u32 {
     (if d < dim { d } else { d + rank }) as u32
 }

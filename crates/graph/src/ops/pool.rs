@@ -150,7 +150,7 @@ impl<'g> Tensor<'g> {
     }
 }
 
-/// The window specification with one size and stride per dimension of `shape`.
+/// Returns the window specification with one size and stride per dimension of `shape`.
 fn windows(shape: &[i64], sizes: &[i64], strides: &[i64], padding: &Padding) -> KindResult<WindowSpec> {
     let rank = shape.len();
     if sizes.len() != rank || strides.len() != rank {

@@ -28,7 +28,7 @@ pub(super) fn cipher<'g>(key: Key<'g>, first: Tensor<'g>, second: Tensor<'g>) ->
     (x, y)
 }
 
-/// The encrypted row-major indices of the elements of a tensor of shape `shape`, as two words each.
+/// Returns the encrypted row-major indices of the elements of a tensor of shape `shape`, as two words each.
 #[track_caller]
 pub(super) fn blocks<'g>(key: Key<'g>, shape: &[i64]) -> (Tensor<'g>, Tensor<'g>) {
     let g = key.words.graph();

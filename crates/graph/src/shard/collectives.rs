@@ -12,7 +12,7 @@ use crate::{Tensor, axes};
 
 /// Names of one or several mesh axes, major to minor.
 pub trait AxisNames {
-    /// The axis names, major to minor.
+    /// Returns the axis names, major to minor.
     fn names(&self) -> Vec<&str>;
 }
 
@@ -273,8 +273,8 @@ impl<'g> Tensor<'g> {
 }
 
 impl Graph {
-    /// The index of the device along these axes, a scalar `i32`, inside a `shard_map` over the axes. With several axes, the last axis
-    /// varies fastest.
+    /// Returns the index of the device along these axes, a scalar `i32`, inside a `shard_map` over the axes. With several axes, the last
+    /// axis varies fastest.
     ///
     /// Reports an error if the call is not inside a `shard_map` over the axes.
     #[must_use]
@@ -300,7 +300,7 @@ impl Graph {
         table.dynamic_index(0, device.to(DType::I32))
     }
 
-    /// The number of devices along these axes (JAX's `axis_size`); axes that the mesh lacks count as 1.
+    /// Returns the number of devices along these axes (JAX's `axis_size`); axes that the mesh lacks count as 1.
     #[must_use]
     pub fn axes_size(&self, axes: &impl AxisNames) -> i64 {
         let mesh = self.mesh();
@@ -308,7 +308,7 @@ impl Graph {
     }
 }
 
-/// The manual axes with these names; an error if an axis is not manual in an enclosing `shard_map`, or is listed twice.
+/// Returns the manual axes with these names; an error if an axis is not manual in an enclosing `shard_map`, or is listed twice.
 pub(super) fn manual_axes(m: &Maker<'_>, names: &[&str]) -> KindResult<AxisList> {
     let mesh = &m.state.module.meshes[m.state.mesh];
     let manual: AxisList = m.state.manual.iter().flatten().copied().collect();
@@ -336,14 +336,14 @@ struct Met {
 }
 
 impl Met {
-    /// The groups of devices along axes of an enclosing `shard_map`.
+    /// Returns the groups of devices along axes of an enclosing `shard_map`.
     fn along(m: &Maker<'_>, names: &[&str]) -> KindResult<Met> {
         let axes = manual_axes(m, names)?;
         let mesh = &m.state.module.meshes[m.state.mesh];
         Ok(Met { groups: mesh.replica_groups(&axes), size: mesh.axes_size(&axes) })
     }
 
-    /// The size of one device's block along dimension `dim`; an error if the dimension is not divisible by the group size.
+    /// Returns the size of one device's block along dimension `dim`; an error if the dimension is not divisible by the group size.
     fn part_of(&self, op: &str, shape: &[i64], dim: usize) -> KindResult<i64> {
         if shape[dim] % self.size == 0 {
             return Ok(shape[dim] / self.size);

@@ -21,13 +21,13 @@ pub struct ShardingSpec {
 }
 
 impl ShardingSpec {
-    /// A sharding of arrays by `spec`.
+    /// Creates a sharding of arrays by `spec`.
     #[must_use]
     pub fn new(mesh: &Mesh, spec: PartitionSpec) -> ShardingSpec {
         ShardingSpec { mesh: mesh.clone(), spec }
     }
 
-    /// A sharding of batches: arrays of rank `rank`, whose first dimension is sharded over these axes.
+    /// Creates a sharding of batches: arrays of rank `rank`, whose first dimension is sharded over these axes.
     ///
     /// ```
     /// use shardc_graph::{Mesh, ShardingSpec, spec};
@@ -44,25 +44,25 @@ impl ShardingSpec {
         ShardingSpec::new(mesh, spec)
     }
 
-    /// The mesh that the axes of the specification refer to.
+    /// Returns the mesh that the axes of the specification refer to.
     #[must_use]
     pub fn mesh(&self) -> &Mesh {
         &self.mesh
     }
 
-    /// The partition specification.
+    /// Returns the partition specification.
     #[must_use]
     pub fn spec(&self) -> &PartitionSpec {
         &self.spec
     }
 
-    /// Whether an array of this shape can have this sharding: its rank is the number of entries, and the mesh has the axes.
+    /// Returns whether an array of this shape can have this sharding: its rank is the number of entries, and the mesh has the axes.
     #[must_use]
     pub fn can_apply(&self, shape: impl AsRef<[i64]>) -> bool {
         placement(&self.mesh, shape, &self.spec).is_ok()
     }
 
-    /// The placement of an array of this shape.
+    /// Returns the placement of an array of this shape.
     ///
     /// # Errors
     /// The specification does not fit the mesh or the shape.

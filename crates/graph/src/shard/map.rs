@@ -127,7 +127,7 @@ impl Graph {
         tree.rebuilt(&made)
     }
 
-    /// The axes of these names, in mesh order; an error if one of them is already manual in an enclosing `shard_map`.
+    /// Returns the axes of these names, in mesh order; an error if one of them is already manual in an enclosing `shard_map`.
     fn free_axes(&self, names: &[&str]) -> KindResult<AxisList> {
         let state = self.state.borrow();
         let mesh = &state.module.meshes[state.mesh];
@@ -161,7 +161,7 @@ enum Way {
     ToWholes,
 }
 
-/// The sharding of each tensor by its specification, and the tensor's type after the conversion `way`.
+/// Returns the sharding of each tensor by its specification, and the tensor's type after the conversion `way`.
 fn blocks(
     m: &mut Maker<'_>,
     axes: &[AxisRef],
@@ -203,7 +203,8 @@ fn blocks(
     Ok((shardings, others))
 }
 
-/// The sharding of `spec`; an error if an axis of `spec` is not manual. Dimensions are open if some axes of the mesh are not manual.
+/// Returns the sharding of `spec`; an error if an axis of `spec` is not manual. Dimensions are open if some axes of the mesh are not
+/// manual.
 fn sharding(
     m: &mut Maker<'_>,
     axes: &[AxisRef],

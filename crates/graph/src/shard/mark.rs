@@ -33,8 +33,8 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// A copy of the tensor with this sharding constraint, which also applies to its gradient; the tensor itself is unchanged. Except on a
-    /// parameter, the copy is the only difference from [`mark_sharding`](Tensor::mark_sharding).
+    /// Returns a copy of the tensor with this sharding constraint, which also applies to its gradient; the tensor itself is unchanged.
+    /// Except on a parameter, the copy is the only difference from [`mark_sharding`](Tensor::mark_sharding).
     ///
     /// Reports the errors of `mark_sharding`.
     #[must_use]
@@ -146,7 +146,7 @@ impl<'g> Tensor<'g> {
         self
     }
 
-    /// The annotated sharding of the tensor, if any: see [`Tensor::mark_sharding`].
+    /// Returns the annotated sharding of the tensor, if any: see [`Tensor::mark_sharding`].
     #[must_use]
     pub fn sharding(self) -> Option<TensorSharding> {
         let state = self.graph().state.borrow();
@@ -154,7 +154,7 @@ impl<'g> Tensor<'g> {
         state.marked(value).map(|id| state.module.shardings.get(id).clone())
     }
 
-    /// The placement of the tensor by its annotated sharding, if any; open dimensions count as unsharded.
+    /// Returns the placement of the tensor by its annotated sharding, if any; open dimensions count as unsharded.
     /// [`Placement::visualize`] draws it.
     #[must_use]
     pub fn placement(self) -> Option<Placement> {

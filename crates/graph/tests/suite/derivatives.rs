@@ -70,7 +70,7 @@ fn given_derivatives_that_do_not_fit_are_reported_once() {
     assert!(around.contains("the closure captures a tensor"), "{around}");
 }
 
-/// The errors and warnings of a graph that returns the result of `make` for `x` and `w`.
+/// Returns the errors and warnings of a graph that returns the result of `make` for `x` and `w`.
 fn said(make: &dyn for<'g> Fn(&'g Graph, Tensor<'g>, Tensor<'g>) -> Tensor<'g>) -> (String, usize) {
     let g = graph();
     let y = make(&g, g.parameter("x", [4], F32), g.parameter("w", [4], F32));

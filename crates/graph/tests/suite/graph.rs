@@ -12,7 +12,7 @@ fn graph() -> Graph {
     Graph::new("step", &Mesh::new(&[("data", 4), ("model", 2)]).unwrap())
 }
 
-/// The operations of the entry function with result types, one per line; operations of nested regions are indented.
+/// Returns the operations of the entry function with result types, one per line; operations of nested regions are indented.
 fn listing(module: &Module) -> String {
     fn list(module: &Module, region: shardc_ir::RegionId, depth: usize, out: &mut String) {
         for &op in &module.regions[region].ops {

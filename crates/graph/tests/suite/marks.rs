@@ -15,7 +15,7 @@ fn text(module: &Module, sharding: shardc_ir::ShardingId) -> String {
     sharding.display(&module.meshes[sharding.mesh])
 }
 
-/// The constraints of the program, in order.
+/// Returns the constraints of the program, in order.
 fn constraints(module: &Module) -> Vec<String> {
     let ops = module.bodies().flat_map(|body| module.walk(body));
     ops.filter_map(|op| match module.ops[op].kind {

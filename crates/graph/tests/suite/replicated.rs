@@ -11,7 +11,8 @@ const RING: [(i64, i64); 4] = [(0, 1), (1, 2), (2, 3), (3, 0)];
 
 type Body = for<'g> fn(&'g Graph, Tensor<'g>, Tensor<'g>) -> Tensor<'g>;
 
-/// The errors of a body that takes a block of `x`, sharded over "data", and replicated `w`, and whose result is declared replicated.
+/// Returns the errors of a body that takes a block of `x`, sharded over "data", and replicated `w`, and whose result is declared
+/// replicated.
 fn errors(mesh: &Mesh, body: Body) -> Vec<String> {
     let g = Graph::new("step", mesh);
     let (x, w) = (g.parameter("x", [8, 4], F32), g.parameter("w", [2, 4], F32));

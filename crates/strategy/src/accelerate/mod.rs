@@ -97,8 +97,8 @@ impl Accelerate {
         Err(reader.errors.into_iter().chain(reader.out.warnings).collect())
     }
 
-    /// The warnings that `--strict` turns into errors: about unknown keys, and about ignored settings that would change computation,
-    /// communication or memory.
+    /// Returns the warnings that `--strict` turns into errors: about unknown keys, and about ignored settings that would change
+    /// computation, communication or memory.
     #[must_use]
     pub fn ignored(&self) -> Vec<Diagnostic> {
         let is_ignored = |warning: &&Diagnostic| matches!(warning.code, "SH1212" | "SH1214");
@@ -106,7 +106,7 @@ impl Accelerate {
         self.warnings.iter().filter(is_ignored).map(as_error).collect()
     }
 
-    /// The mesh of the file's devices: `fsdp=8`, `node=2,fsdp=4` for a hybrid strategy on two machines, or the sizes of parallel
+    /// Returns the mesh of the file's devices: `fsdp=8`, `node=2,fsdp=4` for a hybrid strategy on two machines, or the sizes of parallel
     /// dimensions. A hybrid strategy on one machine has `node=1`: it shards over all devices, as in PyTorch.
     #[must_use]
     pub fn mesh(&self) -> Option<String> {
@@ -342,7 +342,7 @@ impl Reader<'_> {
     }
 }
 
-/// The byte offset of the character with index `character`; the length of the text if there is none.
+/// Returns the byte offset of the character with index `character`; the length of the text if there is none.
 fn byte(text: &str, character: usize) -> usize {
     text.char_indices().nth(character).map_or(text.len(), |(at, _)| at)
 }

@@ -28,8 +28,8 @@ const CONTEXT: [&str; 5] = ["context", "cp", "sequence", "seq", "sp"];
 const EXPERT: [&str; 3] = ["expert", "experts", "ep"];
 
 impl Axes {
-    /// The purpose of each mesh axis, by its name: tensor, context and expert parallelism have their own names; all other axes are
-    /// data-parallel. For hybrid strategies the first data-parallel axis is the node axis, which replicates the model.
+    /// Determines the purpose of each mesh axis, by its name: tensor, context and expert parallelism have their own names; all other axes
+    /// are data-parallel. For hybrid strategies the first data-parallel axis is the node axis, which replicates the model.
     ///
     /// # Errors
     /// Returns SH1251 for a hybrid strategy on a mesh with one axis.

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use shardc_ir::{Module, OpKind, RegionId, ValueId};
 use shardc_passes::propagate::DimensionClasses;
 
-/// The dimension classes of experts.
+/// Finds the dimension classes of experts.
 pub(super) fn classes(
     module: &Module,
     body: RegionId,
@@ -37,7 +37,7 @@ pub(super) fn classes(
     found
 }
 
-/// The expert dimension of an argument, if `n` divides it.
+/// Finds the expert dimension of an argument, if `n` divides it.
 pub(super) fn dim(
     module: &Module,
     classes: &DimensionClasses,

@@ -88,7 +88,7 @@ impl KeptStacks {
         KeptStacks { to, rows }
     }
 
-    /// The type to which a stack is cast before its all-gather, if any.
+    /// Returns the type to which a stack is cast before its all-gather, if any.
     pub(super) fn to(&self, stack: ValueId) -> Option<DType> {
         self.to.get(&stack).copied()
     }

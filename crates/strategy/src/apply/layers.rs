@@ -132,7 +132,7 @@ fn transposed_from(module: &Module, mut value: ValueId, mut dim: usize) -> (Valu
     (value, dim)
 }
 
-/// The operations in a body that depend on these arguments.
+/// Finds the operations in a body that depend on these arguments.
 fn behind(module: &Module, body: RegionId, args: &[ValueId]) -> Vec<OpId> {
     let mut known: FxHashSet<ValueId> = args.iter().copied().collect();
     let mut all = Vec::new();

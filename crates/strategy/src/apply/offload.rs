@@ -82,7 +82,7 @@ impl State {
     }
 }
 
-/// The indices of the arguments to move to host memory.
+/// Returns the indices of the arguments to move to host memory.
 fn waiting(state: &[State]) -> Vec<usize> {
     let all = state.iter().map(|state| state.bytes).fold(0, u64::saturating_add);
     let stays = |state: &State| state.is_whole || state.at_once < SMALL && state.bytes < all / PART;
@@ -153,7 +153,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a value is an argument in host memory whose rows loops read.
+    /// Returns whether a value is an argument in host memory whose rows loops read.
     fn is_stack(&self, value: ValueId) -> bool {
         let arg = self.stacked.origin(value);
         arg.is_some_and(|arg| self.at_host.contains(&arg) && self.stacked.has_rows(arg))

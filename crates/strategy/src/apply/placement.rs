@@ -39,7 +39,7 @@ impl Context<'_> {
         self.placed = placed;
     }
 
-    /// The sharding of an argument without an annotation.
+    /// Returns the sharding of an argument without an annotation.
     fn of_argument(
         &self,
         module: &Module,
@@ -78,7 +78,7 @@ impl Context<'_> {
         }
     }
 
-    /// The annotated sharding of an argument; without an annotation, its sharding by tensor and expert parallelism only.
+    /// Returns the annotated sharding of an argument; without an annotation, its sharding by tensor and expert parallelism only.
     pub(super) fn whole(&self, module: &Module, arg: ValueId) -> TensorSharding {
         if let Some(said) = self.said.get(&arg).filter(|said| said.mesh == self.mesh) {
             return said.clone();
@@ -93,7 +93,7 @@ impl Context<'_> {
         sharding
     }
 
-    /// The sharding of [`whole`](Context::whole), with one more dimension sharded over the unused axes of `axes.shard`.
+    /// Returns the sharding of [`whole`](Context::whole), with one more dimension sharded over the unused axes of `axes.shard`.
     pub(super) fn in_parts(&self, module: &Module, arg: ValueId) -> TensorSharding {
         let mut sharding = self.whole(module, arg);
         let is_free = |axis: &&AxisRef| {
@@ -124,13 +124,13 @@ impl Context<'_> {
     }
 }
 
-/// The argument whose sharding `arg` gets: its parameter, if `arg` is state of the same shape; otherwise `arg` itself.
+/// Returns the argument whose sharding `arg` gets: its parameter, if `arg` is state of the same shape; otherwise `arg` itself.
 fn like(module: &Module, (arg, argument): (ValueId, &Argument), args: &[ValueId]) -> ValueId {
     let parameter = argument.of.and_then(|of| args.get(of)).copied();
     parameter.filter(|&parameter| module.shape(parameter) == module.shape(arg)).unwrap_or(arg)
 }
 
-/// The values, including arguments, that operations of the forward pass of the loss read.
+/// Returns the values, including arguments, that operations of the forward pass of the loss read.
 fn read_by_loss(module: &Module, body: RegionId, roles: &Roles) -> FxHashSet<ValueId> {
     let returned = module.terminator(body).map(|end| &module.ops[end].operands);
     let loss = roles.loss.and_then(|loss| returned?.get(loss).copied());
@@ -138,7 +138,7 @@ fn read_by_loss(module: &Module, body: RegionId, roles: &Roles) -> FxHashSet<Val
     ops.into_iter().flat_map(|op| module.ops[op].operands.to_vec()).collect()
 }
 
-/// The annotations of arguments in the program.
+/// Returns the annotations of arguments in the program.
 fn said(module: &Module, args: &[ValueId]) -> FxHashMap<ValueId, TensorSharding> {
     let of = |&arg: &ValueId| Some((arg, module.shardings.get(module.shardings.of(arg)?).clone()));
     args.iter().filter_map(of).collect()

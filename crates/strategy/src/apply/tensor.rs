@@ -125,7 +125,7 @@ impl Inner {
     }
 }
 
-/// Whether `n` shards have equal sizes, except for a little padding of the last one.
+/// Returns whether `n` shards have equal sizes, except for a little padding of the last one.
 fn almost_divides(n: i64, size: i64) -> bool {
     let parts = size.checked_add(n - 1).map(|most| most / n * n);
     size > 0 && parts.is_some_and(|padded| padded - size <= size / MISSING)

@@ -52,18 +52,18 @@ pub(super) struct Unshard<'a> {
 }
 
 impl Unshard<'_> {
-    /// Whether rows of an argument are gathered in loops. A stack that is kept from the forward to the backward pass is instead gathered in
-    /// full, before the loop.
+    /// Returns whether rows of an argument are gathered in loops. A stack that is kept from the forward to the backward pass is instead
+    /// gathered in full, before the loop.
     fn takes_rows(&self, arg: ValueId) -> bool {
         self.again && self.stacked.has_rows(arg)
     }
 
-    /// The unit of the argument with this index.
+    /// Returns the unit of the argument with this index.
     fn unit(&self, i: usize) -> Option<usize> {
         self.units?.of.get(i).copied().flatten()
     }
 
-    /// Whether the argument with this index is gathered again for the backward pass.
+    /// Returns whether the argument with this index is gathered again for the backward pass.
     fn is_again(&self, i: usize) -> bool {
         self.again && (self.units.is_none() || self.again_at_root || self.unit(i).is_some())
     }
@@ -212,19 +212,19 @@ fn form_behind(module: &Module, op: OpId, form: Form, is_forward: bool) -> Optio
     }
 }
 
-/// Whether an operation looks up rows of `table`.
+/// Returns whether an operation looks up rows of `table`.
 fn looks_up(module: &Module, op: OpId, table: ValueId) -> bool {
     let data = &module.ops[op];
     matches!(data.kind, OpKind::Gather(_)) && data.operands.first() == Some(&table)
 }
 
-/// Whether an operation of the backward pass needs the gathered value of a parameter that it reads.
+/// Returns whether an operation of the backward pass needs the gathered value of a parameter that it reads.
 fn needs_whole(module: &Module, op: OpId, value: ValueId, form: Form) -> bool {
     let passes = form.is_part && matches!(module.ops[op].kind, OpKind::OptimizationBarrier);
     !passes && !is_like(module, op, value)
 }
 
-/// Whether an operation is element-wise on the shape of `value`: the update of a parameter, or a cast.
+/// Returns whether an operation is element-wise on the shape of `value`: the update of a parameter, or a cast.
 fn is_like(module: &Module, op: OpId, value: ValueId) -> bool {
     let data = &module.ops[op];
     matches!(
@@ -233,7 +233,7 @@ fn is_like(module: &Module, op: OpId, value: ValueId) -> bool {
     ) && data.operands.iter().chain(&data.results).all(|&v| module.shape(v) == module.shape(value))
 }
 
-/// Whether a returned value that is not in `own` depends on the result of an operation.
+/// Returns whether a returned value that is not in `own` depends on the result of an operation.
 fn reaches_others(
     module: &Module,
     op: OpId,
@@ -253,7 +253,7 @@ fn reaches_others(
     false
 }
 
-/// The rows of sharded stacks that are gathered in loops.
+/// Returns the rows of sharded stacks that are gathered in loops.
 fn rows(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> Rows {
     let args = &module.regions[body].args;
     let split: FxHashSet<ValueId> = unshard.split.iter().map(|&i| args[i]).collect();
@@ -359,7 +359,7 @@ impl Walk<'_> {
         flow::nearest(module, read, is_behind, |value| (self.unshard.has_batch)(value))
     }
 
-    /// The value that the backward pass reads instead of this form of a parameter.
+    /// Returns the value that the backward pass reads instead of this form of a parameter.
     fn backwards(&mut self, rw: &mut Rewriter<'_>, value: ValueId, form: Form, how: Whole) -> ValueId {
         if let Some(&known) = self.backwards.get(&value) {
             return known;
@@ -398,7 +398,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The shard of a parameter after the barrier of its unit.
+    /// Returns the shard of a parameter after the barrier of its unit.
     fn held(&mut self, rw: &mut Rewriter<'_>, value: ValueId, asked: Option<ValueId>) -> ValueId {
         if let Some(&held) = self.held.get(&value) {
             return held;

@@ -62,8 +62,8 @@ impl Context<'_> {
     }
 }
 
-/// The operation that produces `next` by adding a value to an argument or subtracting one from it, and the index of the value's operand.
-/// The argument may be scaled by a number first, as in the weight decay of `torch.optim.AdamW`.
+/// Returns the operation that produces `next` by adding a value to an argument or subtracting one from it, and the index of the value's
+/// operand. The argument may be scaled by a number first, as in the weight decay of `torch.optim.AdamW`.
 fn added_to(module: &Module, arg: ValueId, next: ValueId) -> Option<(OpId, usize)> {
     let op = module.def_op(next)?;
     let data = &module.ops[op];
@@ -78,7 +78,7 @@ fn added_to(module: &Module, arg: ValueId, next: ValueId) -> Option<(OpId, usize
     }
 }
 
-/// Whether a value is `arg`, or `arg` multiplied by a number.
+/// Returns whether a value is `arg`, or `arg` multiplied by a number.
 fn is_scaled(module: &Module, value: ValueId, arg: ValueId) -> bool {
     let def = |value| module.def_op(value).map(|def| &module.ops[def]);
     let is_number = |value| {

@@ -72,8 +72,8 @@ fn fed_classes(
     fed
 }
 
-/// The dimension classes of sequences: the classes of these dimensions in arguments, and in slices of arguments, such as tokens and next
-/// tokens.
+/// Returns the dimension classes of sequences: the classes of these dimensions in arguments, and in slices of arguments, such as tokens and
+/// next tokens.
 fn sequence_classes(
     module: &Module,
     body: RegionId,

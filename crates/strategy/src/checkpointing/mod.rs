@@ -49,7 +49,7 @@ struct Again {
     readers: Vec<(OpId, ValueId)>,
 }
 
-/// The values to rematerialize for the backward pass, by stage.
+/// Chooses the values to rematerialize for the backward pass, by stage.
 fn asked_again(
     module: &Module,
     body: RegionId,

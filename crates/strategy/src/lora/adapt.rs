@@ -117,7 +117,7 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     Ok(Adapted { adapters, others, key, parameters, warnings })
 }
 
-/// The error for a program that is a training step: a training step updates the weights, which adapters leave frozen.
+/// Returns the error for a program that is a training step: a training step updates the weights, which adapters leave frozen.
 fn training_step(module: &Module, said: &Said, maps: &[LinearMap]) -> Option<Diagnostic> {
     let roles = roles(module, said).ok()?;
     let updated =
@@ -168,7 +168,7 @@ fn count(module: &Module, args: &[ValueId], roles: &Roles, lora: &Lora, adapters
     Parameters { trained: added + saved, all: weights + added }
 }
 
-/// The permutation from the result of a matmul batched by experts to the result of a matmul with one weight for all experts. With
+/// Returns the permutation from the result of a matmul batched by experts to the result of a matmul with one weight for all experts. With
 /// `experts_first`, `[experts, outputs, x..]` is unchanged if the weight is the left operand, and `[experts, x.., outputs]` becomes
 /// `[x.., experts, outputs]` if the weight is the right operand. Without `experts_first`, outputs precede experts in the result. `num_x`
 /// is the number of free dimensions of `x`.
@@ -189,7 +189,7 @@ struct Adding<'m> {
 }
 
 impl Adding<'_> {
-    /// The element type of a weight's adapters: trained values have at least 32 bits.
+    /// Returns the element type of a weight's adapters: trained values have at least 32 bits.
     fn dtype(&self, weight: usize) -> DType {
         let dtype = self.module.tensor(self.module.regions[self.body].args[weight]).map(|ty| ty.dtype);
         dtype.filter(|dtype| dtype.bits() > 32).unwrap_or(DType::F32)
@@ -310,7 +310,7 @@ impl Beside<'_> {
         Some(rw.binary(BinaryOp::Add, result, up))
     }
 
-    /// An adapter, or a row of it, converted to an element type.
+    /// Returns an adapter, or a row of it, converted to an element type.
     fn rows(
         &self,
         rw: &mut Rewriter<'_>,

@@ -85,7 +85,7 @@ impl Default for Lora {
 }
 
 impl Lora {
-    /// A configuration with this rank and alpha.
+    /// Creates a configuration with this rank and alpha.
     #[must_use]
     pub fn new(rank: i64, alpha: f64) -> Lora {
         Lora { rank, alpha, ..Lora::default() }
@@ -103,7 +103,7 @@ impl Lora {
         Lora { targets, ..self }
     }
 
-    /// The scale of `x A B`, unless a pattern specifies a different one.
+    /// Returns the scale of `x A B`, unless a pattern specifies a different one.
     #[must_use]
     pub fn scale(&self) -> f64 {
         self.scaled(self.alpha, self.rank)

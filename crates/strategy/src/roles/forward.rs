@@ -22,7 +22,7 @@ pub(super) struct Forward<'m> {
 }
 
 impl<'m> Forward<'m> {
-    /// The forward pass of a loss, or of several results.
+    /// Computes the forward pass of a loss, or of several results.
     pub(super) fn of(facts: &Facts<'m>, losses: &[ValueId]) -> Self {
         let (mut moves_with, mut values) = (Arguments::default(), FxHashSet::default());
         for &loss in losses {
@@ -45,12 +45,12 @@ impl<'m> Forward<'m> {
         Forward { moves_with, values, arrays, beyond }
     }
 
-    /// The arguments that a value depends on through computed values of the forward pass.
+    /// Returns the arguments that a value depends on through computed values of the forward pass.
     pub(super) fn beyond(&self, value: ValueId) -> Arguments {
         self.beyond.of(value)
     }
 
-    /// The union of the arguments of all forward arrays that depend on argument `i`, before losses are summed.
+    /// Returns the union of the arguments of all forward arrays that depend on argument `i`, before losses are summed.
     pub(super) fn joined(&self, i: usize) -> Arguments {
         let with = self.arrays.iter().filter(|arguments| arguments.contains(i));
         with.fold(Arguments::default(), |sum, arguments| sum.union(arguments))

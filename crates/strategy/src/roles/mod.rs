@@ -74,13 +74,13 @@ impl Role {
         Role::RngKey,
     ];
 
-    /// Whether the role is that of a model parameter, trained or frozen.
+    /// Returns whether the role is that of a model parameter, trained or frozen.
     #[must_use]
     pub fn is_weight(self) -> bool {
         matches!(self, Role::Parameter | Role::FrozenParameter)
     }
 
-    /// A name without blanks: `parameter`, `frozen_parameter`, ...
+    /// Returns a name without blanks: `parameter`, `frozen_parameter`, ...
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -146,7 +146,7 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// The indices of the arguments with a role, in order.
+    /// Returns the indices of the arguments with a role, in order.
     pub fn of(&self, role: Role) -> impl Iterator<Item = usize> {
         (0..self.arguments.len()).filter(move |&i| self.arguments[i].role == role)
     }
@@ -172,7 +172,7 @@ pub fn roles(module: &Module, said: &Said) -> Result<Roles, Vec<Diagnostic>> {
     classify(&inlined, said, Trains::Yes).map_err(|diagnostic| vec![diagnostic])
 }
 
-/// The roles of the arguments of a forward-only program without calls: floating-point arguments outside the batch are frozen
+/// Infers the roles of the arguments of a forward-only program without calls: floating-point arguments outside the batch are frozen
 /// parameters.
 pub(crate) fn forward_roles(module: &Module, said: &Said) -> Result<Roles, Diagnostic> {
     classify(module, said, Trains::No)

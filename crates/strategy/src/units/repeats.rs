@@ -9,7 +9,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// The layer of the parameter at a position, and its position within the layer.
+    /// Returns the layer of the parameter at a position, and its position within the layer.
     pub(super) fn place(self, place: usize) -> Option<(usize, usize)> {
         let from = place.checked_sub(self.start)?;
         let layer = from / self.period;

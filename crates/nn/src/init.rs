@@ -124,8 +124,8 @@ impl Init {
         Init::scaled(1.0, Fan::Average, Distribution::Uniform)
     }
 
-    /// The initial values of the variable of this full name: for variables that track a parameter (a moving average, a target network).
-    /// Unless annotated otherwise, the copy has the sharding of that variable.
+    /// Copies the initial values of the variable with this full name, for variables that track a parameter (a moving average, a target
+    /// network). Unless annotated otherwise, the copy has the sharding of that variable.
     #[must_use]
     pub fn copy_of(name: impl Into<String>) -> Init {
         Init::CopyOf(name.into())
@@ -135,7 +135,7 @@ impl Init {
         Init::VarianceScaling { scale, fan, distribution }
     }
 
-    /// Whether the values do not depend on the key.
+    /// Returns whether the values do not depend on the key.
     pub(crate) fn is_constant(&self) -> bool {
         matches!(self, Init::Constant(_) | Init::Identity)
     }
@@ -148,7 +148,7 @@ impl Init {
         }
     }
 
-    /// The name that is hashed into the key instead of the variable's own name, if any: all arrays of quantized weights share one.
+    /// Returns the name that is hashed into the key instead of the variable's own name, if any: all arrays of quantized weights share one.
     pub(crate) fn drawn_as(&self) -> Option<&str> {
         match self {
             Init::Nf4(part) => Some(part.name()),
@@ -156,7 +156,7 @@ impl Init {
         }
     }
 
-    /// The values, generated with a key.
+    /// Returns the values, generated with a key.
     ///
     /// Reports an error if the values are not representable in the element type, or if they depend on another variable ([`Init::CopyOf`],
     /// [`Init::NormOf`]), not on a key.

@@ -116,7 +116,7 @@ impl Nf4 {
         numbers.reshape([-1]).slice(0, ..n).reshape(shape)
     }
 
-    /// The four-bit codes of `[blocks, 64]`, as `ui8`.
+    /// Returns the four-bit codes of `[blocks, 64]`, as `ui8`.
     ///
     /// A matmul with a 0/1 matrix puts two copies of each byte next to each other. The matmul is exact because bytes fit in `bf16`. It
     /// needs 32 multiplications per weight, as many as the weights' own matmul for 32 tokens. The alternatives are worse. A trailing
@@ -163,7 +163,7 @@ fn nearest<'g>(numbers: Tensor<'g>, values: &[f32]) -> Tensor<'g> {
     between.fold(zero, |place, limit| place + numbers.gt(f64::from(limit)).to(DType::UI32))
 }
 
-/// The values of codes: a select on each bit, computed elementwise.
+/// Returns the values of codes: a select on each bit, computed elementwise.
 #[track_caller]
 fn value_of(codes: Tensor<'_>) -> Tensor<'_> {
     let g = codes.graph();
@@ -176,8 +176,9 @@ fn value_of(codes: Tensor<'_>) -> Tensor<'_> {
     level[0]
 }
 
-/// The values of eight-bit absmax codes, in ascending order. They form a dynamic data type with a sign, a power of ten, and a fraction of
-/// zero to six bits, with more bits for larger powers (Dettmers, "8-Bit Approximations for Parallelism in Deep Learning", 2016).
+/// Returns the values of eight-bit absmax codes, in ascending order. They form a dynamic data type with a sign, a power of ten, and a
+/// fraction of zero to six bits, with more bits for larger powers (Dettmers, "8-Bit Approximations for Parallelism in Deep Learning",
+/// 2016).
 fn dynamic_map() -> [f32; 256] {
     let mut values = vec![0.0, 1.0];
     for digits in 0..7 {

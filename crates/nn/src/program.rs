@@ -46,7 +46,7 @@ pub struct StepProgram {
 }
 
 impl StepProgram {
-    /// The variable whose initial values `variable` copies, at the end of a chain of copies; `None` if it copies none: see
+    /// Returns the variable whose initial values `variable` copies, at the end of a chain of copies; `None` if it copies none: see
     /// [`Init::copy_of`].
     #[must_use]
     pub fn source(&self, variable: &Variable) -> Option<&Variable> {
@@ -55,7 +55,7 @@ impl StepProgram {
         variable::source(known, get).ok().filter(|source| source.name != known.name)
     }
 
-    /// The total number of parameter elements, and how many of them are trained.
+    /// Returns the total number of parameter elements, and how many of them are trained.
     #[must_use]
     pub fn parameters(&self) -> Parameters {
         let of = |kinds: &[Kind]| {

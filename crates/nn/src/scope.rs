@@ -56,7 +56,7 @@ pub(crate) struct Trip<'g> {
 }
 
 impl Trip<'_> {
-    /// The error message for a variable that is set in this loop.
+    /// Returns the error message for a variable that is set in this loop.
     fn cannot_set(&self, name: &str) -> String {
         match self.layers {
             Some(_) => format!(
@@ -72,8 +72,8 @@ impl Trip<'_> {
 }
 
 impl<'g> Scope<'g> {
-    /// The outermost scope of a graph, which has only one: variables of a second root scope would be unknown to [`finish`](Scope::finish)
-    /// and become inputs of the program. Pass clones and nested scopes to parts of a model.
+    /// Creates the outermost scope of a graph, which has only one: variables of a second root scope would be unknown to
+    /// [`finish`](Scope::finish) and become inputs of the program. Pass clones and nested scopes to parts of a model.
     ///
     /// Reports an error if the graph has a scope already.
     #[must_use]
@@ -100,13 +100,13 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// The graph that contains the variables.
+    /// Returns the graph that contains the variables.
     #[must_use]
     pub fn graph(&self) -> &'g Graph {
         self.graph
     }
 
-    /// The nested scope of this name. A name may contain dots and numbers: `p.at(format!("h.{i}"))`.
+    /// Returns the nested scope of this name. A name may contain dots and numbers: `p.at(format!("h.{i}"))`.
     #[must_use]
     pub fn at(&self, name: impl AsRef<str>) -> Self {
         Scope { prefix: self.full_name(name.as_ref()), ..self.clone() }
@@ -202,25 +202,25 @@ impl<'g> Scope<'g> {
         Scope { checkpoint: Some(policy), ..self.clone() }
     }
 
-    /// The element types of parameters, matmuls and reductions in this scope.
+    /// Returns the element types of parameters, matmuls and reductions in this scope.
     #[must_use]
     pub fn policy(&self) -> Policy {
         self.policy
     }
 
-    /// The prefix of the names of variables in this scope.
+    /// Returns the prefix of the names of variables in this scope.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.prefix
     }
 
-    /// The full name of `name` in this scope.
+    /// Returns the full name of `name` in this scope.
     #[must_use]
     pub fn full_name(&self, name: &str) -> String {
         if self.prefix.is_empty() { name.to_owned() } else { format!("{}.{name}", self.prefix) }
     }
 
-    /// A parameter, converted to the compute type. A second request returns the same parameter; a request from another line of code
+    /// Returns a parameter, converted to the compute type. A second request returns the same parameter; a request from another line of code
     /// requires a [`Scope::shared`] scope.
     ///
     /// Reports an error if a size is negative, if the variable exists with a different shape, or if it was requested on a different line.
@@ -231,7 +231,7 @@ impl<'g> Scope<'g> {
         self.variable(name, kind, shape, self.policy.params, init).to(self.policy.compute)
     }
 
-    /// A parameter of linear layers: see [`Scope::parameter`].
+    /// Returns a parameter of linear layers: see [`Scope::parameter`].
     #[track_caller]
     pub(crate) fn parameter_of_maps(
         &self,
@@ -247,8 +247,8 @@ impl<'g> Scope<'g> {
         tensor
     }
 
-    /// A variable in its stored type, or the tensor that replaces it ([`with_values`](Scope::with_values)). A second request returns the
-    /// same variable.
+    /// Returns a variable in its stored type, or the tensor that replaces it ([`with_values`](Scope::with_values)). A second request
+    /// returns the same variable.
     ///
     /// Reports an error if a size is negative, or if the variable exists with a different shape or element type.
     #[track_caller]
@@ -319,7 +319,7 @@ impl<'g> Scope<'g> {
         self.graph.refuse(&[tensor], text);
     }
 
-    /// The slice of a stacked variable for the current layer.
+    /// Returns the slice of a stacked variable for the current layer.
     #[track_caller]
     fn of_layer(&self, whole: Tensor<'g>) -> Tensor<'g> {
         let layers = self.trips.iter().filter(|trip| trip.layers.is_some());
@@ -404,7 +404,7 @@ impl<'g> Scope<'g> {
         self.graph.refuse(&[next], text);
     }
 
-    /// The next value of a variable, by its full name, if it was set.
+    /// Returns the next value of a variable, by its full name, if it was set.
     #[must_use]
     pub fn next(&self, name: &str) -> Option<Tensor<'g>> {
         if self.values.has(name) {
@@ -442,13 +442,13 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// Whether a variable, by its full name, is in this scope or a nested one.
+    /// Returns whether a variable, by its full name, is in this scope or a nested one.
     fn holds(&self, name: &str) -> bool {
         let rest = name.strip_prefix(&self.prefix);
         self.prefix.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 
-    /// The trained parameters of this scope and nested scopes, in their stored types and in creation order.
+    /// Returns the trained parameters of this scope and nested scopes, in their stored types and in creation order.
     #[must_use]
     pub fn trainable(&self) -> Vec<Param<'g>> {
         let entries = self.entries.borrow();
@@ -461,7 +461,7 @@ impl<'g> Scope<'g> {
         trained.map(param).collect()
     }
 
-    /// The gradient of a loss with respect to each of [`Scope::trainable`].
+    /// Returns the gradient of a loss with respect to each of [`Scope::trainable`].
     ///
     /// Reports the errors of [`Graph::grad`].
     #[track_caller]
@@ -524,7 +524,7 @@ impl<'g> Scope<'g> {
         key
     }
 
-    /// A stack of identical layers as a loop (`jax.lax.scan`): `layer` is traced once and runs `layers` times, each time with its own
+    /// Runs a stack of identical layers as a loop (`jax.lax.scan`): `layer` is traced once and runs `layers` times, each time with its own
     /// variables. Their leading dimension indexes the layers; with nested stacks, the leading two dimensions index the outer and the inner
     /// layers.
     ///
@@ -587,7 +587,7 @@ impl<'g> Scope<'g> {
         program::finish(self.graph, &self.entries.borrow(), metrics)
     }
 
-    /// The mesh of the graph.
+    /// Returns the mesh of the graph.
     #[must_use]
     pub fn mesh(&self) -> Mesh {
         self.graph.mesh()

@@ -44,14 +44,14 @@ pub struct Variable {
 }
 
 impl Variable {
-    /// The number of layers of a stack, or one for other variables; and the shape of one layer.
+    /// Returns the number of layers of a stack, or one for other variables; and the shape of one layer.
     #[must_use]
     pub fn layers(&self) -> (i64, &[i64]) {
         let (layers, own) = self.shape.split_at(self.num_stacks.min(self.shape.len()));
         (layers.iter().product(), own)
     }
 
-    /// The number of model weights that the variable represents.
+    /// Returns the number of model weights that the variable represents.
     pub(crate) fn num_weights(&self) -> u64 {
         let (layers, _) = self.layers();
         let elements = self.shape.iter().product::<i64>();
@@ -59,8 +59,8 @@ impl Variable {
     }
 }
 
-/// The variable that defines the initial values of `variable`: itself, or the end of its chain of copies. An error if a copied variable is
-/// missing or has a different shape, or if the chain is circular.
+/// Returns the variable that defines the initial values of `variable`: itself, or the end of its chain of copies. An error if a copied
+/// variable is missing or has a different shape, or if the chain is circular.
 pub(crate) fn source<'v>(
     variable: &'v Variable,
     get: impl Fn(&str) -> Option<&'v Variable>,
@@ -93,7 +93,7 @@ pub struct Maps {
 }
 
 impl Maps {
-    /// A single linear map.
+    /// Creates a single linear map.
     pub(crate) fn one(outputs: usize) -> Maps {
         Maps { maps: 0, outputs }
     }
@@ -113,20 +113,20 @@ pub struct Param<'g> {
 }
 
 impl Param<'_> {
-    /// The shape of one layer, without the dimensions of stacks.
+    /// Returns the shape of one layer, without the dimensions of stacks.
     #[must_use]
     pub fn shape(&self) -> Vec<i64> {
         let mut shape = self.tensor.shape();
         shape.split_off(self.num_stacks.min(shape.len()))
     }
 
-    /// The rank of one layer.
+    /// Returns the rank of one layer.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.tensor.rank().saturating_sub(self.num_stacks)
     }
 
-    /// The stored element type.
+    /// Returns the stored element type.
     #[must_use]
     pub fn dtype(&self) -> DType {
         self.tensor.dtype()

@@ -37,12 +37,12 @@ pub struct OfWeights {
 }
 
 impl OfWeights {
-    /// The name of the quantized weights.
+    /// Returns the name of the quantized weights.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The contribution of this array to the number of model weights: all weights for the payload, zero for the other arrays.
+    /// Returns the contribution of this array to the number of model weights: all weights for the payload, zero for the other arrays.
     pub(crate) fn num_weights(&self) -> i64 {
         if self.part == Part::Payload { self.shape.iter().product() } else { 0 }
     }

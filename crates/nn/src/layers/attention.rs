@@ -20,7 +20,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// The attention mask for these positions of queries and keys, `[.., queries, keys]`; `None` if nothing is masked.
+    /// Returns the attention mask for these positions of queries and keys, `[.., queries, keys]`; `None` if nothing is masked.
     #[track_caller]
     pub(super) fn mask<'g>(&self, queries: Tensor<'g>, keys: Tensor<'g>) -> Option<Tensor<'g>> {
         let (queries, keys) = (queries.expand_dims(-1), keys.expand_dims(-2));
@@ -32,8 +32,8 @@ impl Seen {
     }
 }
 
-/// The ALiBi slope of each head: powers of `2^(-8 / heads)` if the number of heads is a power of two. Otherwise the slopes for the next
-/// smaller power of two, then every other slope for the next larger one.
+/// Returns the ALiBi slope of each head: powers of `2^(-8 / heads)` if the number of heads is a power of two. Otherwise the slopes for the
+/// next smaller power of two, then every other slope for the next larger one.
 ///
 /// ```
 /// # use shardc_nn::layers::*;
@@ -62,8 +62,8 @@ pub struct Places<'g> {
     pub mask: Option<Tensor<'g>>,
 }
 
-/// Attention of queries `[batch, time, heads, head_dim]` over keys and values `[batch, keys, kv_heads, head_dim]`. If there are fewer KV
-/// heads, consecutive query heads share one. Scores and softmax are computed in `reduce`.
+/// Computes attention of queries `[batch, time, heads, head_dim]` over keys and values `[batch, keys, kv_heads, head_dim]`. If there are
+/// fewer KV heads, consecutive query heads share one. Scores and softmax are computed in the type `reduce`.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -125,7 +125,7 @@ pub fn dot_product_attention<'g>(
     g.einsum("bkgts,bskd->btkgd", &[weights, v]).reshape([batch, time, heads, head_dim])
 }
 
-/// A mask of shape `[batch, 1, keys]` that excludes, in each row, the positions before `first`, `[batch]`.
+/// Creates a mask of shape `[batch, 1, keys]` that excludes, in each row, the positions before `first`, `[batch]`.
 #[track_caller]
 fn since(first: Tensor<'_>, keys: i64) -> Tensor<'_> {
     first.graph().arange(keys, DType::I32).ge(first.reshape([-1, 1, 1]))
@@ -137,8 +137,8 @@ fn over_heads(mask: Tensor<'_>) -> Tensor<'_> {
     if mask.rank() == 3 { mask.expand_dims(1).expand_dims(1) } else { mask }
 }
 
-/// The score of masked positions: the lowest finite number. The softmax weight of a masked position is zero if any position of the row is
-/// not masked, and the softmax of a fully masked row is not NaN.
+/// Returns the score of masked positions: the lowest finite number. The softmax weight of a masked position is zero if any position of the
+/// row is not masked, and the softmax of a fully masked row is not NaN.
 pub(super) fn lowest(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => -65_504.0,
@@ -180,7 +180,7 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// Attention with this many heads, no masking, and biases.
+    /// Creates attention with this many heads, no masking, and biases.
     #[must_use]
     pub fn new(num_heads: i64) -> Self {
         Attention {
@@ -260,8 +260,8 @@ impl Attention {
         Attention { block: Some(block), ..self }
     }
 
-    /// Self-attention of `x`, `[batch, time, features]`. Layers: `query`, `key`, `value`, whose kernels are `[features, heads, head_dim]`,
-    /// and `out`, `[heads, head_dim, features]`.
+    /// Computes self-attention of `x`, `[batch, time, features]`. Layers: `query`, `key`, `value`, whose kernels are
+    /// `[features, heads, head_dim]`, and `out`, `[heads, head_dim, features]`.
     ///
     /// Reports an error if `x` has the wrong rank, if `features` is not divisible by the number of heads, or if the number of heads is not
     /// divisible by the number of KV heads.
@@ -271,7 +271,7 @@ impl Attention {
         self.apply_at(p, x, x, &Places::default())
     }
 
-    /// Attention of `x` over `memory` (cross-attention if `memory` is not `x`), with positions, segments and masks.
+    /// Computes attention of `x` over `memory` (cross-attention if `memory` is not `x`), with positions, segments and masks.
     ///
     /// Reports the errors of [`Attention::apply`].
     #[must_use]
@@ -307,7 +307,7 @@ impl Attention {
         self.attend(p, x, x, &Places { mask, ..Places::default() })
     }
 
-    /// Attention of `x` over `memory`, and the keys and values of `memory`.
+    /// Returns attention of `x` over `memory`, and the keys and values of `memory`.
     #[track_caller]
     fn attend<'g>(
         &self,
@@ -388,7 +388,7 @@ impl Attention {
         (self.map(&[x.size(-1)], 2).apply(&p.at("out"), y), [k, v])
     }
 
-    /// Queries of `x`, keys and values of `memory`, with rotary embedding.
+    /// Returns queries of `x`, and keys and values of `memory`; queries and keys have rotary embeddings.
     #[track_caller]
     fn mapped<'g>(
         &self,
@@ -404,7 +404,7 @@ impl Attention {
         [self.turned(q, places.queries), self.turned(k, places.keys), v]
     }
 
-    /// Queries or keys, with rotary embedding.
+    /// Applies the rotary embedding to queries or keys, if the layer has one.
     #[track_caller]
     fn turned<'g>(&self, x: Tensor<'g>, at: Option<Tensor<'g>>) -> Tensor<'g> {
         match (self.rope, at) {
@@ -414,7 +414,7 @@ impl Attention {
         }
     }
 
-    /// The error message if the features are not divisible by the number of heads.
+    /// Returns the error message if the features are not divisible by the number of heads.
     fn undivided(&self, features: i64) -> Option<String> {
         let heads = self.num_heads;
         let is_undivided = self.head_dim.is_none() && features % heads != 0;
@@ -422,7 +422,7 @@ impl Attention {
             .then(|| format!("{features} features are not divisible by {heads} heads: set `head_dim`"))
     }
 
-    /// The size of a head for this many features.
+    /// Returns the size of a head for this many features.
     pub(crate) fn head_size(&self, features: i64) -> i64 {
         self.head_dim.unwrap_or(features / self.num_heads.max(1))
     }

@@ -38,7 +38,7 @@ pub struct Conv {
 }
 
 impl Conv {
-    /// A convolution with strides of one, `SAME` padding and a bias.
+    /// Creates a convolution with strides of one, `SAME` padding and a bias.
     #[must_use]
     pub fn new(features: i64, kernel_size: &[i64]) -> Self {
         Conv {

@@ -19,7 +19,7 @@ pub struct Dropout {
 }
 
 impl Dropout {
-    /// Dropout that sets this fraction of elements to zero.
+    /// Creates a dropout that sets this fraction of elements to zero.
     #[must_use]
     pub fn new(rate: f64) -> Self {
         Dropout { rate }

@@ -27,12 +27,12 @@ impl<'g> Scope<'g> {
         Scope { adapters: Some(Adapters { lora, key }), ..self.frozen() }
     }
 
-    /// Whether this scope belongs to a module to save, which is trained in full.
+    /// Returns whether this scope belongs to a module to save, which is trained in full.
     pub(crate) fn is_saved(&self) -> bool {
         self.adapters.as_ref().is_some_and(|adapters| adapters.lora.saves(self.name()))
     }
 
-    /// Whether biases of this scope are trained.
+    /// Returns whether biases of this scope are trained.
     pub(crate) fn trains_bias(&self) -> bool {
         self.adapters.as_ref().is_some_and(|Adapters { lora, .. }| match lora.bias {
             Bias::None => false,

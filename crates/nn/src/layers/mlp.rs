@@ -72,7 +72,7 @@ pub struct Mlp {
 }
 
 impl Mlp {
-    /// An MLP with gelu and biases.
+    /// Creates an MLP with gelu and biases.
     #[must_use]
     pub fn new(hidden: i64) -> Self {
         let kernel_init = Init::lecun_normal();

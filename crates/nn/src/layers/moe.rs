@@ -40,7 +40,7 @@ pub struct Moe {
 }
 
 impl Moe {
-    /// A mixture of experts with silu and a capacity factor of 1.25.
+    /// Creates a mixture of experts with silu and a capacity factor of 1.25.
     #[must_use]
     pub fn new(num_experts: i64, top_k: i64, hidden: i64) -> Self {
         Moe {

@@ -39,7 +39,7 @@ impl Default for Rope {
 }
 
 impl Rope {
-    /// An embedding that rotates all elements of each head, paired by halves.
+    /// Creates an embedding that rotates all elements of each head, paired by halves.
     #[must_use]
     pub fn new(theta: f64) -> Self {
         Rope { theta, ..Rope::default() }

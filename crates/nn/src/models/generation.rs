@@ -175,7 +175,7 @@ impl Decoder {
         is_kept.select(logits, f64::NAN)
     }
 
-    /// The error message if the context exceeds the number of positions.
+    /// Returns the error message if the context exceeds the number of positions.
     fn beyond(&self, context: i64) -> Option<String> {
         let positions = self.max_positions.filter(|&positions| positions < context)?;
         Some(format!("a context of {context} tokens exceeds the maximum of {positions} positions"))

@@ -68,7 +68,8 @@ impl ResNet {
         ResNet { blocks: blocks.to_vec(), features, ..self }
     }
 
-    /// The class logits, `[batch, num_classes]`, of images, `[batch, height, width, channels]`. `train` is that of [`BatchNorm::apply`].
+    /// Returns the class logits, `[batch, num_classes]`, of images, `[batch, height, width, channels]`. `train` is that of
+    /// [`BatchNorm::apply`].
     ///
     /// Reports an error if the images have the wrong rank.
     #[must_use]
@@ -100,7 +101,7 @@ struct Net<'a> {
 }
 
 impl Net<'_> {
-    /// A convolution, padded by half its window, and a normalization.
+    /// Applies a convolution, padded by half its window, and a normalization.
     #[track_caller]
     fn conv<'g>(
         &self,
@@ -115,7 +116,7 @@ impl Net<'_> {
         self.model.norm.apply(&p.at(format!("bn{number}")), y, self.train)
     }
 
-    /// The last convolution of a block, whose normalization scale is initialized with zeros.
+    /// Applies the last convolution of a block, whose normalization scale is initialized with zeros.
     #[track_caller]
     fn last<'g>(&self, p: &Scope<'g>, number: i64, x: Tensor<'g>, features: i64, size: i64) -> Tensor<'g> {
         let y = convolution(features, size, 1).apply(&p.at(format!("conv{number}")), x);

@@ -48,7 +48,7 @@ impl fmt::Debug for Groups {
 }
 
 impl Groups {
-    /// The optimizer of the default group, which has all parameters until groups are added.
+    /// Creates groups with the optimizer `rest` for the default group, which has all parameters until groups are added.
     #[must_use]
     pub fn new(rest: impl Optimizer + 'static) -> Groups {
         Groups { groups: Vec::new(), rest: Rc::new(rest) }
@@ -73,7 +73,7 @@ impl Groups {
         self
     }
 
-    /// The error message for a group without parameters.
+    /// Returns the error message for a group without parameters.
     fn empty(group: &Group, params: &[Param<'_>]) -> String {
         let name = &group.name;
         if params.iter().any(|param| (group.holds)(param)) {
@@ -134,7 +134,8 @@ impl Optimizer for Frozen {
     }
 }
 
-/// Whether a parameter is a bias or another vector, such as the scale of a normalization. Such parameters usually have no weight decay.
+/// Returns whether a parameter is a bias or another vector, such as the scale of a normalization. Such parameters usually have no weight
+/// decay.
 #[must_use]
 pub fn is_bias_or_norm(param: &Param<'_>) -> bool {
     let last = param.name.rsplit('.').next();

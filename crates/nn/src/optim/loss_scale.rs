@@ -26,8 +26,8 @@ impl Default for LossScale {
 }
 
 impl LossScale {
-    /// The gradient of a loss with respect to each of [`Scope::trainable`], in `f32`, and whether it is finite. The factor is the variable
-    /// `loss_scale`.
+    /// Returns the gradient of a loss with respect to each of [`Scope::trainable`], in `f32`, and whether it is finite. The factor is the
+    /// variable `loss_scale`.
     ///
     /// Reports the errors of [`Scope::gradients`].
     #[track_caller]

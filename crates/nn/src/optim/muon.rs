@@ -51,7 +51,7 @@ pub struct Muon {
 const EPS: f64 = 1e-8;
 
 impl Muon {
-    /// Muon with this learning rate and optax's defaults.
+    /// Creates Muon with this learning rate and optax's defaults.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> Muon {
         let (rate, maps) = (rate.into(), MapsOf(Rc::new(Muon::usual)));
@@ -81,7 +81,7 @@ impl Muon {
         Muon { maps: MapsOf(Rc::new(maps)), ..self }
     }
 
-    /// The default matrix dimensions of a parameter.
+    /// Returns the default matrix dimensions of a parameter.
     #[must_use]
     pub fn usual(param: &Param<'_>) -> Option<Maps> {
         match param.rank() {
@@ -90,8 +90,8 @@ impl Muon {
         }
     }
 
-    /// The shape of a parameter's matrices, `[.., inputs, outputs]`, with stacked layers and batch dimensions leading; `None` if it has no
-    /// matrices.
+    /// Returns the shape of a parameter's matrices, `[.., inputs, outputs]`, with stacked layers and batch dimensions leading; `None` if it
+    /// has no matrices.
     #[track_caller]
     fn matrices(&self, param: &Param<'_>) -> Option<Vec<i64>> {
         let Maps { maps, outputs } = (self.maps.0)(param)?;

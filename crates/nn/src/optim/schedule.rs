@@ -61,7 +61,7 @@ impl Schedule {
         Schedule::Warmup { steps, then: Box::new(self) }
     }
 
-    /// The learning rate after `count` steps, a scalar `f32`.
+    /// Returns the learning rate after `count` steps, a scalar `f32`.
     #[must_use]
     #[track_caller]
     pub fn at<'g>(&self, count: Tensor<'g>) -> Tensor<'g> {

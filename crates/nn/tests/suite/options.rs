@@ -10,7 +10,7 @@ use shardc_nn::layers::{Attention, Dense, Dropout, Gru, Lstm, Moe, Places, Rope,
 use shardc_nn::models::{Bert, Decoder, ResNet, Vit};
 use shardc_nn::{Init, Lora, Scope, optim};
 
-/// The errors reported for the model that `build` makes.
+/// Returns the errors reported for the model that `build` makes.
 fn said(build: impl for<'g> FnOnce(&'g Graph, &Scope<'g>) -> Tensor<'g>) -> Vec<String> {
     let g = Graph::new("step", &Mesh::new(&[]).unwrap());
     let p = Scope::new(&g);

@@ -73,7 +73,7 @@ fn a_stack_in_a_stack_has_weights_for_each_layer_of_both() {
     );
 }
 
-/// The number of `tanh` operations in the gradients of a stack of layers followed by a unit.
+/// Returns the number of `tanh` operations in the gradients of a stack of layers followed by a unit.
 fn tangents(keep: Option<Keep>) -> usize {
     let g = Graph::new("step", &mesh());
     let p = Scope::new(&g);
@@ -163,7 +163,7 @@ fn rematerialized_units_update_statistics() {
     }
 }
 
-/// The errors in the step that `build` makes.
+/// Returns the errors in the step that `build` makes.
 fn reported(build: impl for<'g> FnOnce(&'g Graph, &Scope<'g>)) -> Vec<String> {
     let g = Graph::new("step", &mesh());
     let p = Scope::new(&g);

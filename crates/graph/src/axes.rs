@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, KindResult};
 /// Dimensions of a tensor: one (`-1`), several (`[0, 1]`), or all (`..`). Negative numbers count from the last dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Axes {
-    /// These dimensions.
+    /// The listed dimensions.
     Some(SmallVec<[i64; 4]>),
     /// All dimensions.
     All,
@@ -51,7 +51,7 @@ macro_rules! axes {
 
 axes!(i32, i64, usize);
 
-/// The index of dimension `axis` of a tensor of this shape.
+/// Returns the non-negative index of dimension `axis` of a tensor of shape `shape`; an error that names `op` if there is no such dimension.
 pub(crate) fn one(op: &'static str, axis: i64, shape: &[i64]) -> KindResult<usize> {
     let rank = shape.len() as i64;
     match axis {
@@ -61,12 +61,12 @@ pub(crate) fn one(op: &'static str, axis: i64, shape: &[i64]) -> KindResult<usiz
     }
 }
 
-/// The size of a dimension of this shape; one if it does not exist, since the caller reports that.
+/// Returns the size of dimension `axis` of a tensor of shape `shape`; one if there is no such dimension, which the caller reports.
 pub(crate) fn size(shape: &[i64], axis: i64) -> i64 {
     one("size", axis, shape).map_or(1, |dim| shape[dim])
 }
 
-/// Dimensions of a tensor of this shape, without duplicates, in the order given.
+/// Returns the non-negative indices of dimensions `axes`, in the given order; an error if a dimension does not exist or is repeated.
 pub(crate) fn all(op: &'static str, axes: &[i64], shape: &[i64]) -> KindResult<SmallVec<[usize; 4]>> {
     let mut out: SmallVec<[usize; 4]> = SmallVec::new();
     let fault = || ErrorKind::Dimensions { op, dims: axes.to_vec(), shape: shape.to_vec() };
@@ -81,7 +81,7 @@ pub(crate) fn all(op: &'static str, axes: &[i64], shape: &[i64]) -> KindResult<S
 }
 
 impl Axes {
-    /// The selected dimensions of a tensor of this shape, in ascending order.
+    /// Returns the selected dimensions of a tensor of this shape, in ascending order.
     pub(crate) fn sorted(&self, op: &'static str, shape: &[i64]) -> KindResult<SmallVec<[usize; 4]>> {
         match self {
             Axes::All => Ok((0..shape.len()).collect()),

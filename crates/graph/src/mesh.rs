@@ -14,10 +14,10 @@ use crate::{ErrorKind, GraphError};
 pub struct Mesh(shardc_ir::Mesh);
 
 impl Mesh {
-    /// A mesh over devices `0..n` in order: the last axis varies fastest.
+    /// Creates a mesh over devices `0..n` in order: the last axis varies fastest.
     ///
     /// # Errors
-    /// An axis has no name, two have the same name, or a size is below one.
+    /// An axis has no name, two axes have the same name, a size is below one, or the mesh has too many devices.
     #[track_caller]
     pub fn new(axes: &[(&str, i64)]) -> Result<Mesh, GraphError> {
         let mut devices = 1i64;
@@ -46,10 +46,10 @@ impl Mesh {
         Ok(Mesh(shardc_ir::Mesh::new(axes.iter().copied())))
     }
 
-    /// A mesh over devices in the given order, row-major: the last axis varies fastest.
+    /// Creates a mesh over devices in the given order, row-major: the last axis varies fastest.
     ///
     /// # Errors
-    /// Those of [`Mesh::new`]; or the ids are not a permutation of `0..n`.
+    /// The errors of [`Mesh::new`], and an error if the ids are not a permutation of `0..n`.
     #[track_caller]
     pub fn with_device_ids(axes: &[(&str, i64)], device_ids: &[i64]) -> Result<Mesh, GraphError> {
         let mut mesh = Mesh::new(axes)?;
@@ -64,17 +64,17 @@ impl Mesh {
         Ok(mesh)
     }
 
-    /// A mesh of one axis over devices `0..size` in order.
+    /// Creates a mesh of one axis over devices `0..size` in order.
     ///
     /// # Errors
-    /// Those of [`Mesh::new`].
+    /// The errors of [`Mesh::new`].
     #[track_caller]
     pub fn one_d(size: i64, name: &str) -> Result<Mesh, GraphError> {
         Mesh::new(&[(name, size)])
     }
 
-    /// A mesh over devices in the given order, with separate shape and axis names: the last axis varies fastest. Without any names, axes
-    /// are named by their indices, as in [`Mesh::unnamed`].
+    /// Creates a mesh over devices in the given order, with separate shape and axis names: the last axis varies fastest. Without any names,
+    /// axes are named by their indices, as in [`Mesh::unnamed`].
     ///
     /// ```
     /// let mesh = shardc_graph::Mesh::from_ids(&[3, 2, 1, 0], &[2, 2], &["data", "model"])?;
@@ -83,7 +83,7 @@ impl Mesh {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Mesh::with_device_ids`]; or the number of names is not the number of axes.
+    /// The errors of [`Mesh::with_device_ids`], and an error if the number of names is not the number of axes.
     #[track_caller]
     pub fn from_ids(device_ids: &[i64], shape: &[i64], names: &[&str]) -> Result<Mesh, GraphError> {
         if names.is_empty() {
@@ -98,31 +98,31 @@ impl Mesh {
         Mesh::with_device_ids(&axes, device_ids)
     }
 
-    /// A mesh whose axes are named by their indices, from `0`.
+    /// Creates a mesh whose axes are named by their indices, from `0`.
     ///
     /// # Errors
-    /// Those of [`Mesh::new`].
+    /// The errors of [`Mesh::new`].
     #[track_caller]
     pub fn unnamed(shape: &[i64]) -> Result<Mesh, GraphError> {
         Mesh::new(&with_names(shape, &numbers(shape)))
     }
 
-    /// A mesh over several slices of devices, with fast connections within a slice (ICI) and slow ones between slices (DCN): along each
-    /// axis, `dcn_shape` slices with `ici_shape` devices each (JAX's `create_hybrid_device_mesh`, PyTorch/XLA's `HybridMesh`). `slices`
-    /// gives the slice index of each device.
+    /// Creates a mesh over several slices of devices, with fast connections within a slice (ICI) and slow ones between slices (DCN). Axis
+    /// `i` spans `dcn_shape[i]` slices with `ici_shape[i]` devices each (JAX's `create_hybrid_device_mesh`, PyTorch/XLA's `HybridMesh`).
+    /// `slices` gives the slice index of each device.
     ///
     /// ```
     /// use shardc_graph::Mesh;
     ///
-    /// // Two slices of four devices: the batch goes over both, the model stays in one.
+    /// // Two slices of four devices: axis "data" spans both slices, axis "model" stays within a slice.
     /// let mesh = Mesh::hybrid(&[2, 2], &[2, 1], &["data", "model"], &[0, 0, 0, 0, 1, 1, 1, 1])?;
     /// assert_eq!(mesh.shape(), [4, 2]);
     /// # Ok::<(), shardc_graph::GraphError>(())
     /// ```
     ///
     /// # Errors
-    /// Those of [`Mesh::from_ids`]; or the number of slices does not match `dcn_shape`, or the number of devices in a slice does not match
-    /// `ici_shape`.
+    /// The errors of [`Mesh::from_ids`], and an error if the number of slices does not match `dcn_shape`, or if the number of devices in a
+    /// slice does not match `ici_shape`.
     #[track_caller]
     pub fn hybrid(
         ici_shape: &[i64],
@@ -134,31 +134,31 @@ impl Mesh {
         Mesh::from_ids(&ids, &shape, names)
     }
 
-    /// Sizes of the axes, major to minor.
+    /// Returns the sizes of the axes, major to minor.
     #[must_use]
     pub fn shape(&self) -> Vec<i64> {
         self.0.axes.values().copied().collect()
     }
 
-    /// Number of devices along the axis of this name.
+    /// Returns the number of devices along the axis of this name.
     #[must_use]
     pub fn axis_size(&self, name: &str) -> Option<i64> {
         self.0.axes.get(name).copied()
     }
 
-    /// Index of the axis of this name, major to minor.
+    /// Returns the index of the axis of this name, major to minor.
     #[must_use]
     pub fn get_axis_index(&self, name: &str) -> Option<usize> {
         self.0.axes.get_index_of(name)
     }
 
-    /// Number of devices.
+    /// Returns the number of devices.
     #[must_use]
     pub fn num_devices(&self) -> usize {
         self.0.num_devices()
     }
 
-    /// Names and sizes of the axes, major to minor.
+    /// Returns the names and sizes of the axes, major to minor.
     pub fn axes(&self) -> impl Iterator<Item = (&str, i64)> {
         self.0.axes.iter().map(|(name, &size)| (&**name, size))
     }
@@ -167,7 +167,7 @@ impl Mesh {
         Mesh(mesh)
     }
 
-    /// The mesh in the IR.
+    /// Returns the mesh in the IR.
     #[must_use]
     pub fn as_ir(&self) -> &shardc_ir::Mesh {
         &self.0
@@ -185,8 +185,8 @@ impl FromStr for Mesh {
     }
 }
 
-/// The shape and the device ids of a mesh of slices. Slices in the order of their indices form an array of shape `dcn_shape`; the devices
-/// of a slice, in the order of their ids, form an array of shape `ici_shape`.
+/// Returns the shape and the device ids of a mesh of slices. Slices in the order of their indices form an array of shape `dcn_shape`; the
+/// devices of a slice, in the order of their ids, form an array of shape `ici_shape`.
 fn side_by_side(ici_shape: &[i64], dcn_shape: &[i64], slices: &[i64]) -> KindResult<(Vec<i64>, Vec<i64>)> {
     let wrong = |text: String| Err(ErrorKind::Mesh(text));
     if ici_shape.len() != dcn_shape.len() {
@@ -217,7 +217,7 @@ fn side_by_side(ici_shape: &[i64], dcn_shape: &[i64], slices: &[i64]) -> KindRes
         ));
     }
     let by_slice: Vec<Vec<i64>> = by_slice.into_values().collect();
-    // The product is the length of the device list, so it cannot overflow.
+    // Each product divides the length of the device list, so it cannot overflow.
     let shape: Vec<i64> = ici_shape.iter().zip(dcn_shape).map(|(ici, dcn)| ici * dcn).collect();
     let device_at = |position: i64| {
         let (mut rest, mut slice, mut within) = (position, 0, 0);
@@ -235,7 +235,7 @@ fn side_by_side(ici_shape: &[i64], dcn_shape: &[i64], slices: &[i64]) -> KindRes
     Ok((shape, ids))
 }
 
-/// Names for unnamed axes: their indices.
+/// Returns names for unnamed axes: their indices.
 fn numbers(shape: &[i64]) -> Vec<String> {
     (0..shape.len()).map(|axis| axis.to_string()).collect()
 }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 /// A Rust type of constant elements.
 pub trait Element: Copy {
-    /// The element type.
+    /// The element type of tensors of this Rust type.
     const DTYPE: DType;
 
     /// Appends the element's bytes, little-endian.
@@ -40,7 +40,7 @@ impl Element for bool {
     }
 }
 
-/// The bytes of one element; `None` if the type cannot represent the number.
+/// Returns the bytes of one element; `None` if the type cannot represent the number.
 ///
 /// Floats are rounded to the type; integers must be in its range.
 pub(crate) fn encode(dtype: DType, value: f64) -> Option<SmallVec<[u8; 16]>> {
@@ -69,7 +69,7 @@ pub(crate) fn encode(dtype: DType, value: f64) -> Option<SmallVec<[u8; 16]>> {
     }
 }
 
-/// The bytes of one integer; `None` if the type cannot represent it.
+/// Returns the bytes of one element with an integer value; `None` if the type cannot represent the integer.
 pub(crate) fn encode_integer(dtype: DType, value: i64) -> Option<SmallVec<[u8; 16]>> {
     if !dtype.is_integer() {
         return encode(dtype, value as f64);
@@ -85,7 +85,7 @@ pub(crate) fn encode_integer(dtype: DType, value: i64) -> Option<SmallVec<[u8; 1
     fits.then(|| SmallVec::from_slice(&value.to_le_bytes()[..dtype.bytes()]))
 }
 
-/// The bytes of the smallest or largest value of the type: an infinity if the type has one.
+/// Returns the bytes of the smallest or largest value of the type: an infinity if the type has one.
 pub(crate) fn extreme(dtype: DType, largest: bool) -> Option<SmallVec<[u8; 16]>> {
     let bits = dtype.bits();
     let value: i128 = match (dtype.class(), largest) {
@@ -102,7 +102,7 @@ pub(crate) fn extreme(dtype: DType, largest: bool) -> Option<SmallVec<[u8; 16]>>
     Some(SmallVec::from_slice(&value.to_le_bytes()[..dtype.bytes()]))
 }
 
-/// The bytes of the initial value of a reduction; `None` if the type has no such reduction.
+/// Returns the bytes of the initial value of a reduction; `None` if the type has no such reduction.
 pub(crate) fn start(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 16]>> {
     let needs_truth = matches!(kind, ReductionKind::And | ReductionKind::Or);
     let start = match kind {
@@ -114,7 +114,7 @@ pub(crate) fn start(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 1
     start.filter(|_| !needs_truth || dtype == DType::I1)
 }
 
-/// The largest finite number of a float type with infinities.
+/// Returns the largest finite number of `f64`, `f32`, `f16` or `bf16`; `None` for other types.
 pub(crate) fn largest_finite(dtype: DType) -> Option<f64> {
     match dtype {
         DType::F64 => Some(f64::MAX),

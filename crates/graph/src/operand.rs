@@ -7,7 +7,7 @@ use crate::Tensor;
 pub enum Operand<'g> {
     /// A tensor.
     Tensor(Tensor<'g>),
-    /// A number.
+    /// A floating-point number.
     Number(f64),
     /// An integer.
     Integer(i64),
@@ -56,7 +56,7 @@ impl From<bool> for Operand<'_> {
 }
 
 impl Operand<'_> {
-    /// The number as text, for error messages.
+    /// Returns the number as text, for error messages; `None` for a tensor.
     pub(crate) fn number(&self) -> Option<String> {
         match self {
             Operand::Tensor(_) => None,

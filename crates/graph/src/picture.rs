@@ -24,8 +24,8 @@ impl Placement {
         }
     }
 
-    /// The text of [`picture`](Placement::picture), except that a tensor of higher rank with at most two sharded dimensions is drawn as a
-    /// grid of these dimensions. With `use_color` each block has its own background (ANSI escapes, 256 colors), as in
+    /// Returns the text of [`picture`](Placement::picture), except that a tensor of higher rank with at most two sharded dimensions is
+    /// drawn as a grid of these dimensions. With `use_color` each block has its own background (ANSI escapes, 256 colors), as in
     /// `jax.debug.visualize_array_sharding`.
     #[must_use]
     pub fn visualize(&self, use_color: bool) -> String {
@@ -40,7 +40,7 @@ impl Placement {
         }
     }
 
-    /// A heading that names the dimensions shown in the grid.
+    /// Returns a heading with the dimensions that the grid shows.
     fn of_many(&self, split: &[usize]) -> String {
         match split {
             [row, column] => {
@@ -101,7 +101,7 @@ impl Placement {
         out
     }
 
-    /// The elements of block `block` along dimension `dim`.
+    /// Returns the elements of block `block` along dimension `dim`.
     fn range_text(&self, dim: usize, block: usize) -> String {
         let (n, size) = (self.shape[dim], self.block_shape[dim]);
         let start = (block as i64).saturating_mul(size).min(n);
@@ -109,7 +109,7 @@ impl Placement {
     }
 }
 
-/// A range as text; `-` if it contains only padding.
+/// Returns a range as text; `-` if it contains only padding.
 fn text(range: &Range<i64>) -> String {
     if range.is_empty() { "-".to_owned() } else { format!("{}..{}", range.start, range.end) }
 }
@@ -122,7 +122,7 @@ fn list(devices: &[i64]) -> String {
 /// Background colors on which black text is readable, as indices of the 256 terminal colors; adjacent colors are dissimilar.
 const PAPER: [u8; 16] = [153, 216, 151, 222, 182, 159, 210, 187, 147, 223, 115, 218, 117, 186, 174, 109];
 
-/// Text on the background color of this block number.
+/// Returns the text with the background color of block `number`, if pictures use colors.
 fn painted(text: &str, number: usize, ink: Ink) -> String {
     match ink {
         Ink::Plain => text.to_owned(),

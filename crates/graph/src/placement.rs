@@ -32,10 +32,10 @@ pub struct Placement {
     pub devices: Vec<DeviceBlock>,
 }
 
-/// The placement of a tensor of this shape with the sharding `spec`.
+/// Returns the placement of a tensor of this shape with the sharding `spec`.
 ///
 /// # Errors
-/// The specification does not fit the mesh or the shape; a size is negative.
+/// The specification does not fit the mesh or the shape, or a size is negative.
 #[track_caller]
 pub fn placement(
     mesh: &Mesh,
@@ -48,7 +48,7 @@ pub fn placement(
     Ok(placement_of(mesh.as_ir(), shape, &sharding))
 }
 
-/// The placement of a tensor of this shape and sharding, in a verified module.
+/// Returns the placement of a tensor of this shape and sharding, in a verified module.
 #[must_use]
 pub fn placement_of(mesh: &shardc_ir::Mesh, shape: &[i64], sharding: &TensorSharding) -> Placement {
     let blocks: Vec<i64> = (0..shape.len()).map(|d| sharding.shards(mesh, d)).collect();
@@ -69,7 +69,7 @@ pub fn placement_of(mesh: &shardc_ir::Mesh, shape: &[i64], sharding: &TensorShar
     Placement { shape: shape.to_vec(), blocks, block_shape, devices }
 }
 
-/// A picture of the placement of a tensor of this shape with the sharding `spec`, optionally in terminal colors. See
+/// Draws a picture of the placement of a tensor of this shape with the sharding `spec`, optionally in terminal colors. See
 /// [`Placement::visualize`].
 ///
 /// ```
@@ -81,7 +81,7 @@ pub fn placement_of(mesh: &shardc_ir::Mesh, shape: &[i64], sharding: &TensorShar
 /// ```
 ///
 /// # Errors
-/// Those of [`placement()`].
+/// The errors of [`placement()`].
 #[track_caller]
 pub fn visualize_sharding(
     mesh: &Mesh,
@@ -93,13 +93,13 @@ pub fn visualize_sharding(
 }
 
 impl Placement {
-    /// The ids of the devices that hold a block, in ascending order; there are several if the block is replicated.
+    /// Returns the ids of the devices that hold a block, in ascending order; there are several if the block is replicated.
     #[must_use]
     pub fn holders(&self, block: &[i64]) -> Vec<i64> {
         self.devices.iter().filter(|d| d.block == block).map(|d| d.device).collect()
     }
 
-    /// The blocks in row-major order, each with its devices.
+    /// Returns the blocks in row-major order, each with its devices.
     pub(crate) fn by_block(&self) -> Vec<(&DeviceBlock, Vec<i64>)> {
         let mut order: Vec<&DeviceBlock> = self.devices.iter().collect();
         order.sort_by(|a, b| a.block.cmp(&b.block).then(a.device.cmp(&b.device)));

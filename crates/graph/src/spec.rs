@@ -9,9 +9,9 @@ use crate::ErrorKind;
 /// The sharding of one dimension.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DimSpec {
-    /// The axes that shard it, major to minor: names, or indices as text.
+    /// The axes that shard the dimension, major to minor: names, or indices as text.
     pub axes: Vec<String>,
-    /// Whether propagation may shard it further.
+    /// Whether propagation may shard the dimension further.
     pub open: bool,
 }
 
@@ -22,9 +22,14 @@ pub struct PartitionSpec {
     pub dims: Vec<DimSpec>,
 }
 
-/// A [`PartitionSpec`], one entry per dimension: `None` for an unsharded dimension, `"axis"` for a dimension sharded over a mesh axis,
-/// `("a", "b")` or `["a", "b"]` for a dimension sharded over several axes, major to minor, and `_` for an open dimension, which
-/// propagation may shard. An axis may be given by its index, and an entry may be an `Option`.
+/// A [`PartitionSpec`], one entry per dimension:
+///
+/// * `None` for an unsharded dimension,
+/// * `"axis"` for a dimension sharded over a mesh axis,
+/// * `("a", "b")` or `["a", "b"]` for a dimension sharded over several axes, major to minor,
+/// * `_` for an open dimension, which propagation may shard.
+///
+/// An axis may be given by its index, and an entry may be an `Option`.
 ///
 /// ```
 /// use shardc_graph::spec;
@@ -62,7 +67,7 @@ macro_rules! spec_entry {
 
 /// A reference to a mesh axis: its name or its index.
 pub trait AxisName {
-    /// The name, or the index as text.
+    /// Returns the name, or the index as text.
     fn axis_name(self) -> String;
 }
 
@@ -103,7 +108,8 @@ impl PartitionSpec {
         PartitionSpec { dims: vec![DimSpec::default(); rank] }
     }
 
-    /// The sharding of a tensor of this shape.
+    /// Converts the specification to the sharding of a tensor of this shape; an error if the rank differs, the mesh lacks an axis, or an
+    /// axis is repeated.
     pub(crate) fn resolve(
         &self,
         mesh: &shardc_ir::Mesh,
@@ -139,7 +145,7 @@ impl PartitionSpec {
     }
 }
 
-/// The axis of this name; if there is none, the axis of this index.
+/// Returns the axis of this name; if there is none, the axis of this index.
 fn index_of(mesh: &shardc_ir::Mesh, name: &str) -> Option<usize> {
     let number = || name.parse().ok().filter(|&number| number < mesh.axes.len());
     mesh.axes.get_index_of(name).or_else(number)
@@ -165,7 +171,7 @@ impl fmt::Display for DimSpec {
     }
 }
 
-/// A name in quotes, or an index without quotes.
+/// Returns a name in quotes, or an index without quotes.
 fn shown(axis: &str) -> String {
     if axis.parse::<usize>().is_ok() { axis.to_owned() } else { format!("{axis:?}") }
 }

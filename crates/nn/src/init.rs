@@ -1,4 +1,4 @@
-//! Initial values of variables, identical on every mesh: those of `jax.nn.initializers` for the same key.
+//! Initial values of variables, identical on every mesh, and equal to those of `jax.nn.initializers` for the same key.
 
 mod of_weights;
 
@@ -33,11 +33,11 @@ pub enum Init {
     Identity,
     /// One of the arrays of NF4-quantized weights.
     Nf4(Box<OfWeights>),
-    /// The initial values of the variable of this full name, which has the same shape; the element type may differ.
+    /// The initial values of the variable with this full name, which must have the same shape; the element type may differ.
     CopyOf(String),
     /// L2 norms of the initial values of another variable, over its leading dimensions, separately for each layer of a stack.
     NormOf {
-        /// The full name of the variable.
+        /// The full name of the other variable.
         of: String,
         /// The number of leading dimensions that the norms reduce, not counting those of stacks.
         axes: usize,
@@ -58,11 +58,11 @@ pub enum Fan {
 /// The distribution of random initial values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
-    /// Normally.
+    /// The normal distribution with mean zero.
     Normal,
-    /// Truncated at two standard deviations, and rescaled to the requested variance.
+    /// The normal distribution with mean zero, truncated at two standard deviations and rescaled to the requested variance.
     TruncatedNormal,
-    /// Uniform on an interval around zero.
+    /// The uniform distribution on an interval around zero.
     Uniform,
 }
 
@@ -70,13 +70,13 @@ pub enum Distribution {
 const TRUNCATED: f64 = 0.879_625_661_034_239_8;
 
 impl Init {
-    /// Zeros.
+    /// All elements are zero.
     #[must_use]
     pub fn zeros() -> Init {
         Init::Constant(0.0)
     }
 
-    /// Ones.
+    /// All elements are one.
     #[must_use]
     pub fn ones() -> Init {
         Init::Constant(1.0)
@@ -88,25 +88,25 @@ impl Init {
         Init::Normal(deviation)
     }
 
-    /// LeCun normal: for layers without ReLU; flax's default.
+    /// LeCun normal, variance `1 / fan-in`: for layers without ReLU; flax's default.
     #[must_use]
     pub fn lecun_normal() -> Init {
         Init::scaled(1.0, Fan::In, Distribution::TruncatedNormal)
     }
 
-    /// LeCun uniform.
+    /// LeCun uniform: variance `1 / fan-in`.
     #[must_use]
     pub fn lecun_uniform() -> Init {
         Init::scaled(1.0, Fan::In, Distribution::Uniform)
     }
 
-    /// He (Kaiming) normal: for layers with ReLU.
+    /// He (Kaiming) normal, variance `2 / fan-in`: for layers with ReLU.
     #[must_use]
     pub fn he_normal() -> Init {
         Init::scaled(2.0, Fan::In, Distribution::TruncatedNormal)
     }
 
-    /// He (Kaiming) uniform.
+    /// He (Kaiming) uniform: variance `2 / fan-in`.
     #[must_use]
     pub fn he_uniform() -> Init {
         Init::scaled(2.0, Fan::In, Distribution::Uniform)
@@ -118,14 +118,14 @@ impl Init {
         Init::scaled(1.0, Fan::Average, Distribution::TruncatedNormal)
     }
 
-    /// Glorot (Xavier) uniform.
+    /// Glorot (Xavier) uniform: variance `2 / (fan-in + fan-out)`.
     #[must_use]
     pub fn glorot_uniform() -> Init {
         Init::scaled(1.0, Fan::Average, Distribution::Uniform)
     }
 
-    /// The initial values of the variable of this full name: for variables that track a parameter (a moving average, a target network).
-    /// Unless annotated otherwise, the copy has the same sharding.
+    /// Copies the initial values of the variable with this full name, for variables that track a parameter (a moving average, a target
+    /// network). Unless annotated otherwise, the copy has the sharding of that variable.
     #[must_use]
     pub fn copy_of(name: impl Into<String>) -> Init {
         Init::CopyOf(name.into())
@@ -135,7 +135,7 @@ impl Init {
         Init::VarianceScaling { scale, fan, distribution }
     }
 
-    /// Whether the values do not depend on the key.
+    /// Returns whether the values do not depend on the key.
     pub(crate) fn is_constant(&self) -> bool {
         matches!(self, Init::Constant(_) | Init::Identity)
     }
@@ -148,7 +148,7 @@ impl Init {
         }
     }
 
-    /// The name that is hashed into the key instead of the variable's own name, if any: all arrays of quantized weights share one.
+    /// Returns the name that is hashed into the key instead of the variable's own name, if any: all arrays of quantized weights share one.
     pub(crate) fn drawn_as(&self) -> Option<&str> {
         match self {
             Init::Nf4(part) => Some(part.name()),
@@ -156,7 +156,7 @@ impl Init {
         }
     }
 
-    /// The values, generated with a key.
+    /// Returns the values, generated with a key.
     ///
     /// Reports an error if the values are not representable in the element type, or if they depend on another variable ([`Init::CopyOf`],
     /// [`Init::NormOf`]), not on a key.

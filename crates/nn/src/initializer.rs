@@ -8,8 +8,8 @@ use crate::variable::source;
 use crate::{Init, StepProgram, Variable};
 
 impl StepProgram {
-    /// A program that takes a key (`ui32[2]`) and returns the initial value of each variable, in order. A value depends only on the key and
-    /// the name of the variable (or of the one it copies): not on the mesh, nor on the other variables.
+    /// Returns a program that takes a key (`ui32[2]`) and returns the initial value of each variable, in order. A value depends only on the
+    /// key and the name of the variable (or of the one it copies): not on the mesh, nor on the other variables.
     ///
     /// # Errors
     /// A variable has invalid initial values.
@@ -68,7 +68,7 @@ fn values_of<'g>(variable: &Variable, key: Key<'g>) -> Tensor<'g> {
     if variable.num_stacks > 1 { values.reshape(shape) } else { values }
 }
 
-/// Initial values that are L2 norms of another variable (`of`) with the same stack dimensions.
+/// Computes initial values that are L2 norms of another variable (`of`) with the same stack dimensions.
 #[track_caller]
 fn norms<'g>(variable: &Variable, axes: usize, of: Tensor<'g>) -> Tensor<'g> {
     let first = variable.num_stacks as i64;
@@ -76,7 +76,7 @@ fn norms<'g>(variable: &Variable, axes: usize, of: Tensor<'g>) -> Tensor<'g> {
     of.to(DType::F32).square().sum(dims).sqrt().to(variable.dtype)
 }
 
-/// A hash of a name (FNV-1a).
+/// Returns a hash of a name (FNV-1a).
 pub(crate) fn hash(name: &str) -> u32 {
     name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

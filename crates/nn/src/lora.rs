@@ -27,7 +27,7 @@ pub(crate) struct Maps {
 pub(crate) type SharedMaps = Rc<RefCell<Maps>>;
 
 impl Maps {
-    /// The error message for modules to save (PEFT's `modules_to_save`, trained in full) that have no variable, if any.
+    /// Returns the error message for modules to save (PEFT's `modules_to_save`, trained in full) that have no variable, if any.
     pub(crate) fn unsaved(&self, variables: &[Variable]) -> Option<String> {
         let is_there = |saved: &String| {
             let lora = Lora { modules_to_save: vec![saved.clone()], ..Lora::default() };
@@ -38,7 +38,7 @@ impl Maps {
         (!missing.is_empty()).then(|| format!("modules_to_save: no module named {:?}", missing.join(", ")))
     }
 
-    /// The error message for targets that match no linear layer, with a list of the linear layers.
+    /// Returns the error message for targets that match no linear layer, with a list of the linear layers.
     pub(crate) fn unmatched(&self) -> Option<String> {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         let unmatched: Vec<String> =

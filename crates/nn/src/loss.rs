@@ -15,7 +15,7 @@ pub struct CrossEntropy {
 }
 
 impl CrossEntropy {
-    /// A loss without smoothing and z-loss; no label is ignored.
+    /// Creates a loss without smoothing and z-loss; no label is ignored.
     #[must_use]
     pub fn new() -> Self {
         CrossEntropy::default()
@@ -39,8 +39,8 @@ impl CrossEntropy {
         CrossEntropy { ignore: Some(label), ..self }
     }
 
-    /// The loss of each example: classes are the last dimension of `logits`, the other dimensions are those of `labels`. 16-bit floats, and
-    /// integers too narrow for the number of classes, are converted to wider types first.
+    /// Returns the loss of each example: classes are the last dimension of `logits`, the other dimensions are those of `labels`. 16-bit
+    /// floats, and integers too narrow for the number of classes, are converted to wider types first.
     ///
     /// Reports an error if `logits` are not of a float type, `labels` are not of an integer type, or the shapes do not match.
     #[must_use]
@@ -71,7 +71,7 @@ impl CrossEntropy {
         }
     }
 
-    /// The mean over examples that are not ignored; zero if there are none.
+    /// Returns the mean over examples that are not ignored; zero if there are none.
     ///
     /// Reports the errors of [`CrossEntropy::of_each`].
     #[must_use]
@@ -136,7 +136,7 @@ pub fn sigmoid_cross_entropy<'g>(logits: Tensor<'g>, labels: Tensor<'g>) -> Tens
     -labels * logits.log_sigmoid() - (1.0 - labels) * (-logits).log_sigmoid()
 }
 
-/// The elementwise squared difference.
+/// Returns the elementwise squared difference.
 ///
 /// Reports an error if the shapes differ (unless the target is a scalar), or the element types differ.
 #[must_use]
@@ -145,7 +145,7 @@ pub fn squared_error<'g>(predictions: Tensor<'g>, targets: Tensor<'g>) -> Tensor
     (predictions - paired("predictions and targets", predictions, targets)).square()
 }
 
-/// The elementwise Huber loss: half the squared difference up to `delta`, linear beyond it (Huber, 1964).
+/// Returns the elementwise Huber loss: half the squared difference up to `delta`, linear beyond it (Huber, 1964).
 ///
 /// Reports an error if the shapes differ (unless the target is a scalar), or the element types differ.
 #[must_use]
@@ -156,7 +156,7 @@ pub fn huber<'g>(predictions: Tensor<'g>, targets: Tensor<'g>, delta: f64) -> Te
     0.5 * near.square() + delta * (away - near)
 }
 
-/// The fraction of examples whose largest logit is that of the label.
+/// Returns the fraction of examples whose largest logit is that of the label.
 ///
 /// Reports an error if `labels` are not of an integer type, or the shapes do not match.
 #[must_use]

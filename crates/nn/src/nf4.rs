@@ -1,8 +1,8 @@
 //! NF4: four-bit weights, whose sixteen values are quantiles of a normal distribution (Dettmers et al., "QLoRA", 2023).
 //!
-//! Weights, in memory order, form blocks of 64; each is one of sixteen values times the absmax (largest magnitude) of its block. With
-//! double quantization the absmax values are stored in eight bits, in blocks of 256. Payload and statistics match bitsandbytes
-//! bit for bit.
+//! Weights, in memory order, form blocks of 64. Each weight is one of sixteen values times the absmax (largest magnitude) of its block.
+//! With double quantization the absmax values are stored in eight bits, in blocks of 256. Payload and statistics match bitsandbytes bit
+//! for bit.
 
 use shardc_graph::{DType, Graph, Tensor};
 
@@ -41,7 +41,7 @@ pub struct Nf4 {
     pub storage: DType,
 }
 
-/// Double quantization, packed in bytes.
+/// The default is double quantization, with codes packed in bytes.
 impl Default for Nf4 {
     fn default() -> Self {
         Nf4 { double: true, storage: DType::UI8 }
@@ -116,12 +116,12 @@ impl Nf4 {
         numbers.reshape([-1]).slice(0, ..n).reshape(shape)
     }
 
-    /// The four-bit codes of `[blocks, 64]`, as `ui8`.
+    /// Returns the four-bit codes of `[blocks, 64]`, as `ui8`.
     ///
-    /// A matmul with a 0/1 matrix puts two copies of each byte next to each other; it is exact because bytes fit in `bf16`. It costs 32
-    /// multiplications per weight, as much as the weights' own matmul for 32 tokens. A trailing dimension of two, merged with the one
-    /// before it, would take 64 times the memory on a TPU, whose tiles have 128 columns. With padding between columns, the TPU compiler
-    /// takes minutes.
+    /// A matmul with a 0/1 matrix puts two copies of each byte next to each other. The matmul is exact because bytes fit in `bf16`. It
+    /// needs 32 multiplications per weight, as many as the weights' own matmul for 32 tokens. The alternatives are worse. A trailing
+    /// dimension of two would take 64 times the memory on a TPU, whose tiles have 128 columns. With padding between columns, the TPU
+    /// compiler takes minutes.
     #[track_caller]
     fn codes<'g>(&self, payload: Tensor<'g>) -> Tensor<'g> {
         let (g, words) = (payload.graph(), payload.size(1));
@@ -163,7 +163,7 @@ fn nearest<'g>(numbers: Tensor<'g>, values: &[f32]) -> Tensor<'g> {
     between.fold(zero, |place, limit| place + numbers.gt(f64::from(limit)).to(DType::UI32))
 }
 
-/// The values of codes: a select on each bit, computed elementwise.
+/// Returns the values of codes: a select on each bit, computed elementwise.
 #[track_caller]
 fn value_of(codes: Tensor<'_>) -> Tensor<'_> {
     let g = codes.graph();
@@ -176,8 +176,9 @@ fn value_of(codes: Tensor<'_>) -> Tensor<'_> {
     level[0]
 }
 
-/// The values of eight-bit absmax codes, in ascending order: a dynamic data type with a sign, a power of ten, and a fraction of zero to six
-/// bits, with more bits for larger powers (Dettmers, "8-Bit Approximations for Parallelism in Deep Learning", 2016).
+/// Returns the values of eight-bit absmax codes, in ascending order. They form a dynamic data type with a sign, a power of ten, and a
+/// fraction of zero to six bits, with more bits for larger powers (Dettmers, "8-Bit Approximations for Parallelism in Deep Learning",
+/// 2016).
 fn dynamic_map() -> [f32; 256] {
     let mut values = vec![0.0, 1.0];
     for digits in 0..7 {

@@ -14,11 +14,11 @@ use crate::{Init, Kind, Variable, variable};
 /// An argument or result of a program that is not a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// The name.
+    /// The name of the argument or result.
     pub name: String,
     /// The index among the arguments or results of the program.
     pub index: usize,
-    /// The shape.
+    /// The global shape.
     pub shape: Vec<i64>,
     /// The element type.
     pub dtype: DType,
@@ -35,18 +35,19 @@ pub struct StepProgram {
     pub variables: Vec<Variable>,
     /// For each variable, the index of its argument.
     pub arguments: Vec<usize>,
-    /// For each variable, the index of the result with its next value; `None` if it does not change.
+    /// For each variable, the index of the result with its next value; `None` if the step does not change the variable.
     pub results: Vec<Option<usize>>,
     /// The arguments that are not variables.
     pub inputs: Vec<Port>,
     /// The results that are not variables.
     pub metrics: Vec<Port>,
-    /// Valid but suspicious code: a trained parameter that the step does not update.
+    /// Warnings about valid but suspicious code, such as a trained parameter that the step does not update.
     pub warnings: Vec<GraphError>,
 }
 
 impl StepProgram {
-    /// The variable whose initial values this one copies, through chains of copies: see [`Init::copy_of`].
+    /// Returns the variable whose initial values `variable` copies, at the end of a chain of copies; `None` if it copies none: see
+    /// [`Init::copy_of`].
     #[must_use]
     pub fn source(&self, variable: &Variable) -> Option<&Variable> {
         let get = |name: &str| self.variables.iter().find(|variable| variable.name == name);
@@ -54,7 +55,7 @@ impl StepProgram {
         variable::source(known, get).ok().filter(|source| source.name != known.name)
     }
 
-    /// The total number of parameter elements, and how many of them are trained.
+    /// Returns the total number of parameter elements, and how many of them are trained.
     #[must_use]
     pub fn parameters(&self) -> Parameters {
         let of = |kinds: &[Kind]| {

@@ -2,8 +2,8 @@
 
 use shardc_graph::Tensor;
 
-/// Top-k: keeps the `k` largest logits along the last dimension and masks the others, so that they are never sampled. Ties with the
-/// smallest kept logit are kept, too.
+/// Top-k: keeps the `k` largest logits along the last dimension and sets the others to minus infinity, so that they are never sampled.
+/// Ties with the smallest kept logit are also kept.
 ///
 /// Reports an error if `k` is below one or exceeds the number of logits.
 #[must_use]

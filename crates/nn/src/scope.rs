@@ -19,8 +19,8 @@ use crate::{Init, Kind, Maps, Nf4, Param, Policy, Variable};
 /// The variables of one graph, by name, in creation order.
 type Entries<'g> = Rc<RefCell<IndexMap<String, Entry<'g>>>>;
 
-/// A prefix of variable names, and a [`Policy`]. Models create their variables through it. Cheap to clone; clones and nested scopes share
-/// their variables.
+/// A prefix of variable names, and a [`Policy`]. Models create their variables through a scope. A scope is cheap to clone; clones and
+/// nested scopes share their variables.
 #[derive(Clone, Debug)]
 pub struct Scope<'g> {
     pub(crate) graph: &'g Graph,
@@ -42,7 +42,7 @@ pub struct Scope<'g> {
     pub(crate) quantized: Option<Nf4>,
     /// The enclosing loops over layers or microbatches, outermost first.
     pub(crate) trips: Vec<Trip<'g>>,
-    /// Tensors that replace variables.
+    /// Tensors that replace variables in this scope: see [`Scope::with_values`].
     pub(crate) values: Values<'g>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Trip<'g> {
 }
 
 impl Trip<'_> {
-    /// The error message for a variable that is set in this loop.
+    /// Returns the error message for a variable that is set in this loop.
     fn cannot_set(&self, name: &str) -> String {
         match self.layers {
             Some(_) => format!(
@@ -72,8 +72,8 @@ impl Trip<'_> {
 }
 
 impl<'g> Scope<'g> {
-    /// The outermost scope of a graph, which has only one: variables of a second root scope would be unknown to [`finish`](Scope::finish)
-    /// and become inputs of the program. Pass clones and nested scopes to parts of a model.
+    /// Creates the outermost scope of a graph, which has only one: variables of a second root scope would be unknown to
+    /// [`finish`](Scope::finish) and become inputs of the program. Pass clones and nested scopes to parts of a model.
     ///
     /// Reports an error if the graph has a scope already.
     #[must_use]
@@ -100,13 +100,13 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// The graph.
+    /// Returns the graph that contains the variables.
     #[must_use]
     pub fn graph(&self) -> &'g Graph {
         self.graph
     }
 
-    /// The nested scope of this name. A number can be a name, too: `p.at(format!("h.{i}"))`.
+    /// Returns the nested scope of this name. A name may contain dots and numbers: `p.at(format!("h.{i}"))`.
     #[must_use]
     pub fn at(&self, name: impl AsRef<str>) -> Self {
         Scope { prefix: self.full_name(name.as_ref()), ..self.clone() }
@@ -126,8 +126,8 @@ impl<'g> Scope<'g> {
 
     /// Returns this scope, in which layers may use the parameters of layers created on other lines: shared (tied) weights.
     ///
-    /// Otherwise, two layers with the same name are an error that shows both lines. A layer that is called again from the same line, for
-    /// example in a function applied to two inputs, uses its own parameters and needs no permission.
+    /// In other scopes, two layers with the same name are an error that shows both lines. A layer that is called again from the same line,
+    /// for example in a function applied to two inputs, uses its own parameters and needs no shared scope.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -153,16 +153,16 @@ impl<'g> Scope<'g> {
         Scope { is_output: true, ..self.clone() }
     }
 
-    /// Returns this scope, with frozen kernels of linear layers stored in four bits, except those of the [`output`](Scope::output). They
-    /// are dequantized at each use (Dettmers et al., "QLoRA", 2023).
+    /// Returns this scope, with frozen kernels of linear layers stored in four bits, except those of the [`output`](Scope::output).
+    /// Quantized kernels are dequantized at each use (Dettmers et al., "QLoRA", 2023).
     #[must_use]
     pub fn quantized(&self, nf4: Nf4) -> Self {
         Scope { quantized: Some(nf4), ..self.clone() }
     }
 
     /// Returns this scope, in which these tensors replace the variables of these full names (`torch.func.functional_call`). For layers of a
-    /// [`stack`](Scope::stack), the leading dimension indexes the layers. Gradients flow through the tensors: use this for teachers, target
-    /// networks, averaged parameters, or a step of gradient descent within a step (MAML, Finn et al., 2017).
+    /// [`stack`](Scope::stack), the leading dimension indexes the layers. Gradients flow through the tensors. Replacements are useful for
+    /// teachers, target networks, averaged parameters, or a step of gradient descent within a step (MAML, Finn et al., 2017).
     ///
     /// If a layer [`set`](Scope::set)s one of these variables, the value is returned by [`Scope::next`] of this scope, and the stored
     /// variable does not change. Statistics without a replacement are updated as usual.
@@ -202,25 +202,25 @@ impl<'g> Scope<'g> {
         Scope { checkpoint: Some(policy), ..self.clone() }
     }
 
-    /// Element types by role.
+    /// Returns the element types of parameters, matmuls and reductions in this scope.
     #[must_use]
     pub fn policy(&self) -> Policy {
         self.policy
     }
 
-    /// The prefix of the names of variables in this scope.
+    /// Returns the prefix of the names of variables in this scope.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.prefix
     }
 
-    /// The full name of `name` in this scope.
+    /// Returns the full name of `name` in this scope.
     #[must_use]
     pub fn full_name(&self, name: &str) -> String {
         if self.prefix.is_empty() { name.to_owned() } else { format!("{}.{name}", self.prefix) }
     }
 
-    /// A parameter, converted to the compute type. A second request returns the same parameter; a request from another line of code
+    /// Returns a parameter, converted to the compute type. A second request returns the same parameter; a request from another line of code
     /// requires a [`Scope::shared`] scope.
     ///
     /// Reports an error if a size is negative, if the variable exists with a different shape, or if it was requested on a different line.
@@ -231,7 +231,7 @@ impl<'g> Scope<'g> {
         self.variable(name, kind, shape, self.policy.params, init).to(self.policy.compute)
     }
 
-    /// A parameter of linear layers: see [`Scope::parameter`].
+    /// Returns a parameter of linear layers: see [`Scope::parameter`].
     #[track_caller]
     pub(crate) fn parameter_of_maps(
         &self,
@@ -247,8 +247,8 @@ impl<'g> Scope<'g> {
         tensor
     }
 
-    /// A variable in its stored type, or the tensor that replaces it ([`with_values`](Scope::with_values)). A second request returns the
-    /// same variable.
+    /// Returns a variable in its stored type, or the tensor that replaces it ([`with_values`](Scope::with_values)). A second request
+    /// returns the same variable.
     ///
     /// Reports an error if a size is negative, or if the variable exists with a different shape or element type.
     #[track_caller]
@@ -319,7 +319,7 @@ impl<'g> Scope<'g> {
         self.graph.refuse(&[tensor], text);
     }
 
-    /// The slice of a stacked variable for the current layer.
+    /// Returns the slice of a stacked variable for the current layer.
     #[track_caller]
     fn of_layer(&self, whole: Tensor<'g>) -> Tensor<'g> {
         let layers = self.trips.iter().filter(|trip| trip.layers.is_some());
@@ -340,7 +340,7 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// Optimizer state of a parameter, with the same shape and sharding; `what` is the name prefix, such as `adam.m`.
+    /// Optimizer state of a parameter, with the same shape and sharding; `what` is the name prefix, such as `mu`.
     ///
     /// Reports an error if the variable exists with a different shape or element type.
     #[track_caller]
@@ -363,8 +363,8 @@ impl<'g> Scope<'g> {
 
     /// Sets the next value of a variable, by its full name; the last call wins.
     ///
-    /// Reports an error if there is no such variable, if the shape or element type differs, or if the variable is set in a loop or another
-    /// closure: tensors of a closure cannot be used outside of it.
+    /// Reports an error if there is no such variable, or if the shape or element type differs. Also reports an error if the variable is set
+    /// in a loop or another closure, because tensors of a closure cannot be used outside of the closure.
     #[track_caller]
     pub fn set(&self, name: &str, next: impl Into<Tensor<'g>>) {
         let next = next.into();
@@ -404,7 +404,7 @@ impl<'g> Scope<'g> {
         self.graph.refuse(&[next], text);
     }
 
-    /// The next value of a variable, by its full name, if it was set.
+    /// Returns the next value of a variable, by its full name, if it was set.
     #[must_use]
     pub fn next(&self, name: &str) -> Option<Tensor<'g>> {
         if self.values.has(name) {
@@ -420,7 +420,7 @@ impl<'g> Scope<'g> {
         self.update_entries(|entry, next| update(&entry.variable.name, entry.tensor, next));
     }
 
-    /// Like [`Scope::update_all`], but leaves out variables that also change in skipped steps: see [`Scope::never_skip`].
+    /// [`Scope::update_all`], except for variables that also change in skipped steps: see [`Scope::never_skip`].
     #[track_caller]
     pub(crate) fn update_skipped(&self, mut update: impl FnMut(Tensor<'g>, Tensor<'g>) -> Tensor<'g>) {
         self.update_entries(|entry, next| if entry.is_of_scale { next } else { update(entry.tensor, next) });
@@ -442,13 +442,13 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// Whether a variable, by its full name, is in this scope or a nested one.
+    /// Returns whether a variable, by its full name, is in this scope or a nested one.
     fn holds(&self, name: &str) -> bool {
         let rest = name.strip_prefix(&self.prefix);
         self.prefix.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 
-    /// The trained parameters of this scope and nested scopes, in their stored types and in creation order.
+    /// Returns the trained parameters of this scope and nested scopes, in their stored types and in creation order.
     #[must_use]
     pub fn trainable(&self) -> Vec<Param<'g>> {
         let entries = self.entries.borrow();
@@ -461,7 +461,7 @@ impl<'g> Scope<'g> {
         trained.map(param).collect()
     }
 
-    /// The gradient of a loss with respect to each of [`Scope::trainable`].
+    /// Returns the gradient of a loss with respect to each of [`Scope::trainable`].
     ///
     /// Reports the errors of [`Graph::grad`].
     #[track_caller]
@@ -482,15 +482,15 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// The scope in an iteration of a loop.
+    /// Returns this scope within an iteration of a loop.
     pub(crate) fn in_trip(mut self, trip: Trip<'g>) -> Self {
         self.trips.push(trip);
         self
     }
 
     /// Derives a different key for each scope name, each layer of a [`stack`](Scope::stack) and each microbatch of
-    /// [`accumulated`](crate::optim::accumulated). A key always yields the same numbers, and a loop body is traced once: without this, all
-    /// iterations would use the same random numbers.
+    /// [`accumulated`](crate::optim::accumulated). A key always yields the same numbers, and a loop body is traced once. With a key that is
+    /// captured directly, all iterations would use the same random numbers.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -514,7 +514,7 @@ impl<'g> Scope<'g> {
         self.key_of_trip(key.fold_in(i64::from(hash(&self.prefix))))
     }
 
-    /// A different key for each iteration of the enclosing loops.
+    /// Derives a different key for each iteration of the enclosing loops.
     #[must_use]
     #[track_caller]
     pub(crate) fn key_of_trip(&self, mut key: Key<'g>) -> Key<'g> {
@@ -524,7 +524,7 @@ impl<'g> Scope<'g> {
         key
     }
 
-    /// A stack of identical layers as a loop (`jax.lax.scan`): `layer` is traced once and runs `layers` times, each time with its own
+    /// Runs a stack of identical layers as a loop (`jax.lax.scan`): `layer` is traced once and runs `layers` times, each time with its own
     /// variables. Their leading dimension indexes the layers; with nested stacks, the leading two dimensions index the outer and the inner
     /// layers.
     ///
@@ -587,7 +587,7 @@ impl<'g> Scope<'g> {
         program::finish(self.graph, &self.entries.borrow(), metrics)
     }
 
-    /// The mesh of the graph.
+    /// Returns the mesh of the graph.
     #[must_use]
     pub fn mesh(&self) -> Mesh {
         self.graph.mesh()

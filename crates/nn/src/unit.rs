@@ -12,7 +12,7 @@ enum Place {
 
 impl<'g> Scope<'g> {
     /// Calls `body` with `inputs` and the nested scope of this name, as a unit: in a [`checkpointed`](Scope::checkpointed) scope, the
-    /// backward pass rematerializes it.
+    /// backward pass rematerializes the unit.
     #[track_caller]
     pub fn unit<I: Tree<'g>, O: Tree<'g>>(
         &self,
@@ -34,7 +34,7 @@ impl<'g> Scope<'g> {
         let Some(policy) = self.checkpoint.clone() else { return body(self, inputs) };
         let before = self.take_set();
         let mut places = Vec::new();
-        // Values that the body assigns to variables are outputs of the unit, too.
+        // Next values of variables that the body sets are also outputs of the unit.
         let (outputs, values) = self.graph.checkpoint(policy, inputs, |inputs| {
             let outputs = body(self, inputs);
             let (set, values): (Vec<_>, Vec<Tensor<'g>>) = self.take_set().into_iter().unzip();

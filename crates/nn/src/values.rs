@@ -10,9 +10,9 @@ use shardc_graph::{DType, Graph, Tensor};
 #[derive(Debug)]
 struct Given<'g> {
     tensor: Tensor<'g>,
-    /// The next value.
+    /// The next value that a layer set, if any.
     next: Option<Tensor<'g>>,
-    /// Whether a model has requested it.
+    /// Whether a layer has requested the variable.
     is_used: bool,
 }
 
@@ -55,17 +55,17 @@ impl<'g> Values<'g> {
         self
     }
 
-    /// The innermost set of tensors that replaces this variable.
+    /// Returns the innermost set of tensors that replaces this variable.
     fn among(&self, name: &str) -> Option<&Layer<'g>> {
         self.own.iter().rev().find(|layer| layer.borrow().contains_key(name))
     }
 
-    /// Whether a tensor replaces this variable.
+    /// Returns whether a tensor replaces this variable.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.among(name).is_some()
     }
 
-    /// The tensor that replaces a variable of this shape and element type, if any.
+    /// Returns the tensor that replaces a variable of this shape and element type, if any.
     #[track_caller]
     pub(crate) fn get(
         &self,
@@ -87,7 +87,7 @@ impl<'g> Values<'g> {
         Some(given.tensor)
     }
 
-    /// The next value of a tensor that replaces a variable, if it was set.
+    /// Returns the next value of a tensor that replaces a variable, if it was set.
     pub(crate) fn next(&self, name: &str) -> Option<Tensor<'g>> {
         self.among(name)?.borrow().get(name)?.next
     }
@@ -128,7 +128,7 @@ impl<'g> Values<'g> {
         }
     }
 
-    /// The names of tensors, in all scopes, that no model has requested and that no variable has.
+    /// Returns the names of replacing tensors, in all scopes, that no layer has requested and that name no variable.
     pub(crate) fn unknown(&self, is_known: impl Fn(&str) -> bool) -> Vec<String> {
         let mut unknown = Vec::new();
         for layer in &*self.all.borrow() {

@@ -15,7 +15,7 @@ pub enum Kind {
     Frozen,
     /// Optimizer state.
     Optimizer,
-    /// State of a layer: running means and variances.
+    /// State that layers compute, such as running means and variances.
     Statistics,
     /// A step counter.
     Counter,
@@ -28,7 +28,7 @@ pub enum Kind {
 pub struct Variable {
     /// The full name, with the names of the enclosing scopes, separated by dots.
     pub name: String,
-    /// The role.
+    /// The role of the variable in training.
     pub kind: Kind,
     /// The shape; for a stack of layers, the leading dimensions index the layers.
     pub shape: Vec<i64>,
@@ -44,14 +44,14 @@ pub struct Variable {
 }
 
 impl Variable {
-    /// The number of layers in the stack, one if it is not a stack, and the shape of one layer.
+    /// Returns the number of layers of a stack, or one for other variables; and the shape of one layer.
     #[must_use]
     pub fn layers(&self) -> (i64, &[i64]) {
         let (layers, own) = self.shape.split_at(self.num_stacks.min(self.shape.len()));
         (layers.iter().product(), own)
     }
 
-    /// The number of model weights that it represents.
+    /// Returns the number of model weights that the variable represents.
     pub(crate) fn num_weights(&self) -> u64 {
         let (layers, _) = self.layers();
         let elements = self.shape.iter().product::<i64>();
@@ -59,7 +59,8 @@ impl Variable {
     }
 }
 
-/// The variable that defines the initial values: this one, or the end of its chain of copies. Returns an error if there is none.
+/// Returns the variable that defines the initial values of `variable`: itself, or the end of its chain of copies. An error if a copied
+/// variable is missing or has a different shape, or if the chain is circular.
 pub(crate) fn source<'v>(
     variable: &'v Variable,
     get: impl Fn(&str) -> Option<&'v Variable>,
@@ -81,8 +82,8 @@ pub(crate) fn source<'v>(
     Ok(source)
 }
 
-/// How the dimensions of one layer's parameter, `[maps.., inputs.., outputs..]`, form linear maps (matrices): the first `maps` dimensions
-/// are batch dimensions, with a separate map for each index, and the last `outputs` dimensions are the outputs of a map.
+/// How the dimensions of one layer's parameter, `[maps.., inputs.., outputs..]`, form linear maps (matrices). The first `maps` dimensions
+/// are batch dimensions, with a separate map for each index. The last `outputs` dimensions are the outputs of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Maps {
     /// Number of leading batch dimensions: each index selects a separate linear map, such as an expert.
@@ -92,7 +93,7 @@ pub struct Maps {
 }
 
 impl Maps {
-    /// A single linear map.
+    /// Creates a single linear map.
     pub(crate) fn one(outputs: usize) -> Maps {
         Maps { maps: 0, outputs }
     }
@@ -101,55 +102,55 @@ impl Maps {
 /// A parameter, as passed to optimizers.
 #[derive(Clone, Debug)]
 pub struct Param<'g> {
-    /// The name.
+    /// The full name of the variable.
     pub name: String,
     /// The tensor, in its stored type.
     pub tensor: Tensor<'g>,
     /// The number of leading dimensions that index the layers of stacks.
     pub num_stacks: usize,
-    /// How the other dimensions form linear maps, if the creating layer specifies that.
+    /// How the other dimensions form linear maps, if the layer that created the parameter specifies it.
     pub maps: Option<Maps>,
 }
 
 impl Param<'_> {
-    /// The shape of one layer, without the dimensions of stacks.
+    /// Returns the shape of one layer, without the dimensions of stacks.
     #[must_use]
     pub fn shape(&self) -> Vec<i64> {
         let mut shape = self.tensor.shape();
         shape.split_off(self.num_stacks.min(shape.len()))
     }
 
-    /// The rank of one layer.
+    /// Returns the rank of one layer.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.tensor.rank().saturating_sub(self.num_stacks)
     }
 
-    /// The stored element type.
+    /// Returns the stored element type.
     #[must_use]
     pub fn dtype(&self) -> DType {
         self.tensor.dtype()
     }
 }
 
-/// A variable with its tensors.
+/// A variable with its tensor in the graph and its next value.
 #[derive(Debug)]
 pub(crate) struct Entry<'g> {
     pub(crate) variable: Variable,
     /// The tensor in its stored type.
     pub(crate) tensor: Tensor<'g>,
-    /// The first line that requested it through a scope that is not shared.
+    /// The first line that requested the variable through a scope that is not shared.
     pub(crate) asked_at: Option<&'static Location<'static>>,
-    /// Whether an error about sharing it was reported.
+    /// Whether an error about sharing the variable was reported.
     pub(crate) is_sharing_reported: bool,
-    /// The next value.
+    /// The next value, if the variable was set.
     pub(crate) next: Option<Tensor<'g>>,
-    /// The line that set it.
+    /// The line that set the next value.
     pub(crate) set_at: Option<&'static Location<'static>>,
     /// How the dimensions of one layer form linear maps.
     pub(crate) maps: Option<Maps>,
-    /// Whether it belongs to a loss scale, which decides which steps are skipped.
+    /// Whether the variable belongs to a loss scale, which decides which steps are skipped.
     pub(crate) is_of_scale: bool,
-    /// Whether setting it in a loop was reported as an error.
+    /// Whether setting the variable in a loop was reported as an error.
     pub(crate) is_refused: bool,
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpId, RegionId, ValueId};
 
-/// The values that an operation reads: its operands, and values from outside that its regions capture.
+/// Returns the values that an operation reads: its operands, and values from outside that its regions capture.
 pub(crate) fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
     let data = &module.ops[op];
     let mut out = data.operands.to_vec();
@@ -20,12 +20,12 @@ pub(crate) fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
     out
 }
 
-/// The values that a region's terminator returns to its operation.
+/// Returns the values that a region's terminator returns to its operation.
 pub(crate) fn yielded(module: &Module, region: RegionId) -> &[ValueId] {
     module.terminator(region).map(|end| module.ops[end].operands.as_slice()).unwrap_or_default()
 }
 
-/// The users of each value in a body, in order.
+/// Returns the users of each value in a body, in order.
 pub(crate) fn users(module: &Module, body: RegionId) -> FxHashMap<ValueId, Vec<OpId>> {
     let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
     for &op in &module.regions[body].ops {
@@ -36,7 +36,7 @@ pub(crate) fn users(module: &Module, body: RegionId) -> FxHashMap<ValueId, Vec<O
     users
 }
 
-/// The operations that values transitively depend on, including those in their regions.
+/// Returns the operations that values transitively depend on, including those in their regions.
 pub(crate) fn computed_by(module: &Module, values: impl IntoIterator<Item = ValueId>) -> FxHashSet<OpId> {
     let mut seen = FxHashSet::default();
     let mut todo: Vec<OpId> = values.into_iter().filter_map(|value| module.def_op(value)).collect();
@@ -50,8 +50,8 @@ pub(crate) fn computed_by(module: &Module, values: impl IntoIterator<Item = Valu
     seen
 }
 
-/// Searches backward from `values`, through operations that satisfy `through`, for the nearest values that satisfy a predicate. `values`
-/// themselves are tested first.
+/// Searches backward from `values` for the nearest value that satisfies `is_wanted`, `values` included. Only results of operations that
+/// satisfy `through` are tested and traversed.
 pub(crate) fn nearest(
     module: &Module,
     values: &[ValueId],
@@ -73,7 +73,7 @@ pub(crate) fn nearest(
     None
 }
 
-/// Replaces operands of an operation and of the operations in its regions.
+/// Replaces operands of an operation, and of the operations in its regions, by the values that `stands` returns.
 pub(crate) fn replace(module: &mut Module, op: OpId, stands: impl Fn(ValueId) -> Option<ValueId>) {
     let regions = module.ops[op].regions.clone();
     let inner: Vec<OpId> = regions.iter().flat_map(|&region| module.walk(region)).collect();

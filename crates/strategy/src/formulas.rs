@@ -7,9 +7,9 @@ use crate::settings::Sharding;
 pub struct PerParameter {
     /// Bytes of the parameter itself.
     pub parameter: f64,
-    /// Bytes of its gradient.
+    /// Bytes of the parameter's gradient.
     pub gradient: f64,
-    /// Bytes of its optimizer state.
+    /// Bytes of the parameter's optimizer state.
     pub optimizer: f64,
 }
 
@@ -30,14 +30,14 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// The total.
+    /// Returns the total number of bytes.
     #[must_use]
     pub fn total(self) -> f64 {
         self.parameters + self.gradients + self.optimizer
     }
 }
 
-/// The bytes that each device stores for a model with this many parameters (Rajbhandari et al., "ZeRO", 2020, figure 1). For hybrid
+/// Returns the bytes that each device stores for a model with this many parameters (Rajbhandari et al., "ZeRO", 2020, figure 1). For hybrid
 /// strategies each of `nodes` groups of devices holds a replica.
 ///
 /// ```
@@ -74,7 +74,7 @@ pub struct Sent {
     pub across: f64,
 }
 
-/// The bytes that a device sends in a step for parameters of this many bytes, and gradients of the same size (section 7 of the
+/// Returns the bytes that a device sends in a step for parameters of this many bytes, and gradients of the same size (section 7 of the
 /// paper). An all-reduce of gradients, or their reduce-scatter and the all-gather of parameters, sends this size twice; gathering
 /// parameters a second time sends it once more. Hybrid strategies all-reduce the gradient shards across nodes.
 #[must_use]

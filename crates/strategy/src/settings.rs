@@ -34,10 +34,10 @@ pub struct Settings {
     pub reshard_after_forward: Option<bool>,
     /// Whether parameters are only sharded along their first dimension.
     pub shard_param_on_dim_0: bool,
-    /// Whether parameters of stacked layers are sharded along the first dimension of a layer, if that divides evenly. XLA's GPU
-    /// compiler gathers along the dimension that is outermost in memory: a stack sharded along another one is copied completely
-    /// before the loop. The TPU compiler gathers along any dimension, and uses more memory if it is the first (LoRA of Llama-2-70B: 46.8
-    /// GiB instead of 44.4).
+    /// Whether parameters of stacked layers are sharded along the first dimension of a layer, if that dimension divides evenly. XLA's GPU
+    /// compiler gathers along the dimension that is outermost in memory: a stack sharded along another dimension is copied completely
+    /// before the loop. The TPU compiler gathers along any dimension, and uses more memory if the first dimension is sharded (LoRA of
+    /// Llama-2-70B: 46.8 GiB instead of 44.4).
     pub split_stacks_first: bool,
     /// Whether parameters and optimizer state are in host memory while they are unused.
     pub offload_params: bool,
@@ -72,10 +72,10 @@ impl Settings {
 /// When the backward pass gathers the parameters of a unit again (`backward_prefetch` of PyTorch's FSDP).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Prefetch {
-    /// Before the current unit's gradient computation, prefetch the next unit's parameters: one more unit is in memory, and the
-    /// all-gather overlaps (`BACKWARD_PRE`).
+    /// Before a unit's gradients are computed, prefetch the parameters of the unit that the backward pass visits next. One more unit is
+    /// in memory, and the all-gather overlaps with the gradient computation (`BACKWARD_PRE`).
     Pre,
-    /// Prefetch when the unit's own output cotangent is ready (`BACKWARD_POST`, `NO_PREFETCH`).
+    /// Gather the parameters of a unit when the unit's own output cotangent is ready (`BACKWARD_POST`, `NO_PREFETCH`).
     #[default]
     Post,
 }

@@ -15,7 +15,7 @@ pub(crate) struct Stacked {
 }
 
 impl Stacked {
-    /// The stacks among the arguments of a body without calls.
+    /// Finds the stacks among the arguments of a body without calls.
     pub(crate) fn of(module: &Module, body: RegionId) -> Self {
         let hands_on = |kind: &OpKind| matches!(kind, OpKind::Convert | OpKind::OptimizationBarrier);
         let origin = arguments_in_loops(module, body, hands_on);
@@ -36,21 +36,21 @@ impl Stacked {
         Stacked { dims, origin }
     }
 
-    /// Whether loops read rows of an argument.
+    /// Returns whether loops read rows of an argument.
     pub(crate) fn has_rows(&self, arg: ValueId) -> bool {
         self.dims.get(&arg).is_some_and(|dims| dims.contains(&true))
     }
 
-    /// The argument that a value is equal to, directly or as a loop-carried value.
+    /// Returns the argument that a value is equal to, directly or as a loop-carried value, apart from casts and barriers.
     pub(crate) fn origin(&self, value: ValueId) -> Option<ValueId> {
         self.origin.get(&value).copied()
     }
 
-    /// Whether loops read rows along a dimension of an argument.
+    /// Returns whether loops read rows along a dimension of an argument.
     pub(crate) fn is_stacked(&self, arg: ValueId, dim: usize) -> bool {
         self.dims.get(&arg).and_then(|dims| dims.get(dim)).copied().unwrap_or(false)
     }
-    /// The dimension classes of the layer dimensions, along which loops read rows.
+    /// Returns the dimension classes of the layer dimensions, along which loops read rows.
     pub(crate) fn classes(&self, classes: &DimensionClasses) -> FxHashSet<u32> {
         let of_arg = |(&arg, dims): (&ValueId, &Vec<bool>)| {
             let of = classes.of(arg).iter().zip(dims);

@@ -8,7 +8,7 @@ use crate::error::ErrorKind;
 use crate::graph::{Built, Graph, same_types};
 
 impl Graph {
-    /// The result of `on_true` if the predicate, a scalar, is true, otherwise that of `on_false`. Only one of them runs.
+    /// Returns the result of `on_true` if the predicate, a scalar, is true, otherwise that of `on_false`. Only the selected branch runs.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -31,7 +31,8 @@ impl Graph {
         self.make_branches("cond", predicate.into(), DType::I1, &tree, vec![first, second])
     }
 
-    /// The result of the branch with this index, a scalar `i32`; an out-of-range index selects the last branch. Only one of them runs.
+    /// Returns the result of the branch with number `index`, a scalar `i32`; an out-of-range index selects the last branch. Only the
+    /// selected branch runs.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};

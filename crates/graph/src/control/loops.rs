@@ -10,8 +10,8 @@ use crate::Tree;
 use crate::graph::{Built, Graph, carry_captured, same_types, types_of};
 
 impl Graph {
-    /// Runs `body` repeatedly while `cond`, which returns a scalar `i1`, is true. Both take the loop-carried value; `body` returns its next
-    /// value.
+    /// Runs `body` repeatedly while `cond`, which returns a scalar `i1`, is true. `cond` and `body` take the loop-carried value; `body`
+    /// returns the next one.
     ///
     /// A gradient requires a known trip count: use [`Graph::fori`] or [`Graph::scan`].
     ///
@@ -70,8 +70,8 @@ impl Graph {
         state.rebuilt(&end).1
     }
 
-    /// Builds a while loop from these condition and body regions; returns poisoned tensors if a region is missing. `given` is the range of
-    /// the user's values in `carried`; the other values of `carried`, such as loop counters, precede and follow them.
+    /// Builds a while loop with condition region `before` and body region `after`; returns poisoned tensors if a region is missing. `given`
+    /// is the range of the user's values in `carried`; the other values of `carried`, such as loop counters, precede or follow that range.
     #[track_caller]
     pub(super) fn make_loop<'g>(
         &'g self,

@@ -7,10 +7,10 @@ use crate::error::ErrorKind;
 use crate::graph::Graph;
 use crate::{Operand, Tensor};
 
-/// Options of a scan.
+/// Options of [`Graph::scan_with`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanOptions {
-    /// The trip count; required if nothing is scanned over.
+    /// The trip count; required if the scan has no input tensors.
     pub length: Option<i64>,
     /// Whether to scan from the last slice to the first.
     pub reverse: bool,
@@ -40,7 +40,7 @@ impl Graph {
         self.scan_with(ScanOptions::default(), init, xs, body)
     }
 
-    /// A [`scan`](Graph::scan) with options: of a given length, or in reverse.
+    /// [`scan`](Graph::scan) with options: a given trip count, or reverse order.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, ScanOptions};
@@ -117,7 +117,7 @@ impl Graph {
         (end, outputs.rebuilt(stacked))
     }
 
-    /// Adds an argument to the open region: a buffer for `length` stacked slices.
+    /// Adds an argument to the open region: a buffer for `length` stacked slices of the shape of `part`.
     #[track_caller]
     fn stack_argument<'g>(&'g self, part: Tensor<'g>, length: i64) -> Tensor<'g> {
         self.make(&[part], |m, values| {
@@ -130,7 +130,7 @@ impl Graph {
     }
 }
 
-/// The start indices of a slice: `at` along the first dimension, zero along the others.
+/// Returns the start indices of a slice: `at` along the first dimension, zero along the others.
 fn index_of<'g>(at: Tensor<'g>, part: Tensor<'g>) -> Vec<Tensor<'g>> {
     let zero = part.graph().constant(&[0i32], ());
     std::iter::once(at).chain(std::iter::repeat_n(zero, part.rank())).collect()

@@ -11,7 +11,7 @@ impl Graph {
     /// ([`Keep::Nothing`]: only the inputs). The rest is recomputed in the backward pass, after an `optimization_barrier` that keeps
     /// compilers from merging it with the forward pass.
     ///
-    /// Tensors that `body` captures are inputs, too. Without a gradient, this has no effect.
+    /// Tensors that `body` captures are also inputs. Checkpointing affects only programs that differentiate the result.
     ///
     /// ```
     /// use shardc_graph::{DType::F32, Graph, Keep, Mesh};

@@ -67,7 +67,7 @@ impl Graph {
     }
 
     /// Applies `function` to `inputs`, with a derivative computed by `jvp` (JAX's `custom_jvp`). `jvp` takes inputs and tangents, and
-    /// returns outputs and tangents; it is linear in tangents. Reverse-mode gradients use it, too.
+    /// returns outputs and tangents, and is linear in tangents. Reverse-mode gradients also use `jvp`.
     ///
     /// Integer tensors have no tangents: zeros are passed for them, and values returned for them are ignored.
     ///
@@ -123,13 +123,13 @@ impl Graph {
         outputs.rebuilt(&made)
     }
 
-    /// Copies captured constants into a region; `None` if it captures anything else.
+    /// Copies captured constants into a region. If the region captures any other value, reports an error and returns `None`.
     #[track_caller]
     fn sealed(&self, built: Built) -> Option<Built> {
         self.seals(built.region).then_some(built)
     }
 
-    /// Each type if it is differentiable, else `None`.
+    /// For each type, the type if it is a float or complex type (differentiable), else `None`.
     fn changing(&self, types: &[TypeId]) -> Vec<Option<TypeId>> {
         self.with_module(|module| {
             let can_change = |ty: &TypeId| {
@@ -140,14 +140,14 @@ impl Graph {
         })
     }
 
-    /// The type of each tensor if it is differentiable, else `None`.
+    /// For each tensor of `tree`, its type if that type is differentiable, else `None`.
     #[track_caller]
     fn changing_of<'g, T: Tree<'g>>(&'g self, tree: &T) -> Vec<Option<TypeId>> {
         let types: Vec<Option<TypeId>> = tree.leaves().into_iter().map(|leaf| self.type_of(leaf)).collect();
         types.into_iter().map(|ty| self.changing(&[ty?])[0]).collect()
     }
 
-    /// A tensor for each type: the next of `tensors` if the type is differentiable, else zeros.
+    /// Returns one tensor per type: the next element of `tensors` if the type is differentiable, else a constant of zeros.
     #[track_caller]
     fn with_zeros<'g>(
         &'g self,
@@ -167,13 +167,13 @@ impl Graph {
     }
 }
 
-/// The index, among all types, of the `at`-th differentiable type.
+/// Returns the index, among all types, of the `at`-th differentiable type.
 fn number_of_changing(types: &[Option<TypeId>], at: usize) -> usize {
     let changing = types.iter().enumerate().filter(|(_, ty)| ty.is_some());
     changing.map(|(number, _)| number).nth(at).unwrap_or(at)
 }
 
-/// A composite whose decomposition function has a custom derivative.
+/// Creates a composite whose decomposition function has a custom derivative.
 fn composite(function: &str) -> OpKind {
     let name = format!("shardc.{function}").into();
     let decomposition: Box<str> = function.into();

@@ -12,7 +12,7 @@ pub(super) fn function(module: &mut Module, name: &str, body: RegionId) -> FuncI
     module.add_func(Func::private(name, body, params, results))
 }
 
-/// A copy of a region that returns only the first `n` values.
+/// Returns a copy of a region that returns only the first `n` values.
 pub(super) fn first_results(module: &mut Module, region: RegionId, n: usize) -> RegionId {
     let copy = clone_region(module, region, &mut ValueMap::new());
     if let Some(end) = module.terminator(copy) {
@@ -21,7 +21,7 @@ pub(super) fn first_results(module: &mut Module, region: RegionId, n: usize) -> 
     copy
 }
 
-/// A function that returns its argument.
+/// Returns the identity function for values of type `ty`, and creates the function if the module lacks it.
 pub(super) fn identity(module: &mut Module, ty: TypeId) -> FuncId {
     let name = format!("same_{}", ty.index());
     if let Some(&func) = module.func_names.get(name.as_str()) {

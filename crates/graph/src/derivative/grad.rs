@@ -11,8 +11,8 @@ use crate::error::ErrorKind;
 use crate::graph::{Graph, KindResult, Maker, State};
 
 impl Graph {
-    /// The gradient of `loss`, a scalar, with respect to the tensors of `by`: parameters, arguments of the enclosing closure, or
-    /// intermediate values. It has the structure of `by`.
+    /// Returns the gradient of `loss`, a scalar, with respect to the tensors of `by`: parameters, arguments of the enclosing closure, or
+    /// intermediate values. The result has the structure of `by`.
     ///
     /// If the loss does not depend on a tensor of `by`, the gradient of that tensor is zero, and [`Graph::warnings`] reports it. Tensors of
     /// `by` are independent variables: gradients do not flow through their producers.
@@ -53,8 +53,8 @@ impl Graph {
         by.rebuilt(&made)
     }
 
-    /// The vector-Jacobian product: `cotangents`, one for each tensor of `outputs`, times the Jacobian of `outputs` with respect to `by`.
-    /// It has the structure of `by`. Cotangents are treated as constants.
+    /// Returns the vector-Jacobian product: `cotangents`, one for each tensor of `outputs`, times the Jacobian of `outputs` with respect to
+    /// `by`. The result has the structure of `by`. Cotangents are treated as constants.
     ///
     /// Reports the errors of [`Graph::grad`] about `by`, and an error if the cotangents and the outputs differ in number, shape or type, or
     /// if an output is not of a float type.
@@ -94,7 +94,7 @@ impl Graph {
 }
 
 impl Graph {
-    /// Whether a tensor is a constant of zeros.
+    /// Returns whether a tensor is a constant of zeros.
     fn is_zeros(&self, tensor: Tensor<'_>) -> bool {
         let state = self.state.borrow();
         let Ok(Some(values)) = state.values(self, &[tensor]) else { return false };
@@ -108,8 +108,8 @@ fn gradient(m: &mut Maker<'_>, loss: ValueId, wrt: &[ValueId]) -> KindResult<Vec
     let region = m.state.region();
     let wrt: Vec<ValueId> = wrt.iter().map(|&value| before_mark(m.state, value)).collect();
     check_around(m.state, loss, &wrt)?;
-    // Differentiation may replace values of the region. So the values of all handles are temporarily returned from it, and then read back
-    // from the `return`.
+    // Differentiation may replace values of the region. Therefore, a temporary `return` holds the values of all handles, and the handles
+    // are updated from its operands afterwards.
     let held: Vec<usize> =
         (0..m.state.handles.len()).filter(|&i| m.state.handles[i].region == region).collect();
     let handles = held.iter().map(|&i| m.state.handles[i].value);
@@ -131,13 +131,13 @@ fn gradient(m: &mut Maker<'_>, loss: ValueId, wrt: &[ValueId]) -> KindResult<Vec
 }
 
 /// Looks through sharding constraints of the open region that replaced the value of a handle; returns the unconstrained value. A gradient
-/// with respect to it also includes users that were created before the constraint.
+/// with respect to the unconstrained value also includes users that were created before the constraint.
 fn before_mark(state: &State, mut value: ValueId) -> ValueId {
     while let Some(op) = state.module.def_op(value) {
         let data = &state.module.ops[op];
         let &[source] = data.operands.as_slice() else { break };
         let is_mark = matches!(data.kind, OpKind::ShardingConstraint(_));
-        // If another handle holds the source, this is a separate, constrained copy.
+        // If another handle holds the source, the constraint is a separate copy of the tensor.
         let is_moved = || state.handles.iter().all(|handle| handle.value != source);
         if !is_mark || !state.module.regions[state.region()].ops.contains(&op) || !is_moved() {
             break;

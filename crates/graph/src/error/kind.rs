@@ -16,9 +16,9 @@ pub enum ErrorKind {
     /// The number of entries of a specification is not the rank of the tensor.
     #[error("the partition spec {spec} is for rank {entries}, but the tensor of shape {shape:?} has rank {}", shape.len())]
     SpecRank {
-        /// The specification.
+        /// The specification, as text.
         spec: String,
-        /// Number of its entries.
+        /// The number of entries of the specification.
         entries: usize,
         /// Shape of the tensor.
         shape: Vec<i64>,
@@ -26,7 +26,7 @@ pub enum ErrorKind {
     /// A specification names an axis that the mesh lacks.
     #[error("the mesh has no axis {axis:?}")]
     UnknownAxis {
-        /// The name.
+        /// The axis name that the mesh lacks.
         axis: String,
         /// The mesh's axes and their sizes.
         known: Vec<(String, i64)>,
@@ -34,37 +34,37 @@ pub enum ErrorKind {
     /// A specification repeats an axis.
     #[error("the partition spec {spec} uses the axis {axis:?} twice")]
     AxisTwice {
-        /// The name.
+        /// The name of the repeated axis.
         axis: String,
-        /// The specification.
+        /// The specification, as text.
         spec: String,
     },
     /// The shapes of operands do not match.
     #[error("{op}: incompatible shapes {left:?} and {right:?}")]
     Shapes {
-        /// The operation.
+        /// The name of the failed operation, such as `dot`.
         op: &'static str,
-        /// The first shape.
+        /// The shape of the first operand.
         left: Vec<i64>,
-        /// The second shape.
+        /// The shape of the second operand.
         right: Vec<i64>,
     },
     /// Operands have different element types.
     #[error("{op}: different element types {left} and {right}")]
     DTypes {
-        /// The operation.
+        /// The name of the failed operation, such as `add`.
         op: &'static str,
-        /// The first element type.
+        /// The element type of the first operand.
         left: DType,
-        /// The second element type.
+        /// The element type of the second operand.
         right: DType,
     },
     /// The element type cannot represent a number.
     #[error("the element type {dtype} cannot represent {number}")]
     Number {
-        /// The number.
+        /// The number, as text.
         number: String,
-        /// The element type.
+        /// The element type that cannot represent the number.
         dtype: DType,
     },
     /// A tensor belongs to another graph.
@@ -76,21 +76,21 @@ pub enum ErrorKind {
     /// A dimension does not exist, or is repeated.
     #[error("{op}: invalid dimensions {dims:?} for a tensor of shape {shape:?}")]
     Dimensions {
-        /// The operation.
+        /// The name of the failed operation, such as `sum`.
         op: &'static str,
-        /// The dimensions.
+        /// The invalid dimensions, as the caller passed them.
         dims: Vec<i64>,
         /// Shape of the tensor.
         shape: Vec<i64>,
     },
-    /// The number of elements of a constant is not that of its shape, or a reshape changes the number.
+    /// The number of elements of a constant differs from that of its shape, or a reshape changes the number of elements.
     #[error("the shape {shape:?} has {want} elements, got {have}")]
     ElementCount {
         /// Number of given elements.
         have: i64,
         /// Number of elements of the shape.
         want: i64,
-        /// The shape.
+        /// The requested shape.
         shape: Vec<i64>,
     },
     /// A size is negative, or the size in bytes overflows.
@@ -101,7 +101,7 @@ pub enum ErrorKind {
     Name {
         /// `parameters` or `results`.
         what: &'static str,
-        /// The name.
+        /// The name that is used twice.
         name: String,
     },
     /// Operands are invalid for an operation.
@@ -124,7 +124,7 @@ pub enum ErrorKind {
     /// A loop-carried value, or the results of branches, have different types.
     #[error("{what}: tensor {at} must be {want}, got {have}")]
     Carried {
-        /// The operation.
+        /// The operation or closure that returns the tensor, such as `the body of a loop`.
         what: &'static str,
         /// Index of the tensor among those that the caller passed, in leaf order.
         at: usize,
@@ -139,12 +139,12 @@ pub enum ErrorKind {
     /// A collective is along an axis that is manual in no enclosing `shard_map`.
     #[error("no enclosing shard_map has the manual axis {axis:?}")]
     NotManual {
-        /// The axis.
+        /// The name of the axis of the collective.
         axis: String,
         /// The axes of the innermost `shard_map`.
         known: Vec<String>,
     },
-    /// A `shard_map` result whose specification omits an axis along which devices may have different values.
+    /// A `shard_map` result may differ between devices along an axis that its specification omits.
     #[error(
         "result {result} of the shard_map may differ between devices along {}, but {spec} says that it is replicated there",
         quoted(axes)
@@ -152,40 +152,40 @@ pub enum ErrorKind {
     Varies {
         /// The index of the result.
         result: usize,
-        /// The specification.
+        /// The specification of the result, as text.
         spec: String,
-        /// The axes.
+        /// The axes along which devices may have different values.
         axes: Vec<String>,
     },
-    /// A parameter or a result is marked with two different shardings.
+    /// A parameter or a result is annotated with two different shardings.
     #[error("{what} has two different shardings: {before} and {after}")]
     MarkedTwice {
         /// A description of the parameter or result.
         what: String,
-        /// The first mark.
+        /// The sharding of the first annotation.
         before: String,
-        /// The second mark.
+        /// The sharding of the second annotation.
         after: String,
     },
-    /// A gradient with respect to a tensor that the loss does not depend on: a warning.
+    /// A warning: the loss does not depend on a tensor with respect to which a gradient is computed.
     #[error("the gradient is zero: the loss does not depend on this tensor")]
     ZeroGradient,
-    /// A model parameter that a training step does not update, although it updates others: a warning.
+    /// A warning: a training step does not update a model parameter, although it updates others.
     #[error("the step updates other parameters, but not {name:?}")]
     Untrained {
-        /// The parameter.
+        /// The name of the parameter.
         name: String,
     },
     /// The graph has been finished.
     #[error("the graph is already finished")]
     Finished,
-    /// The finished module is invalid: a bug in this crate.
+    /// The finished module is invalid, because of a bug in this crate.
     #[error("the graph builder created an invalid module: {0}")]
     Invalid(Box<Diagnostic>),
 }
 
 impl ErrorKind {
-    /// The stable error code.
+    /// Returns the stable error code.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -216,7 +216,7 @@ impl ErrorKind {
         }
     }
 
-    /// The error, with the index of the tensor ([`ErrorKind::Carried`]) converted to the caller's numbering.
+    /// Returns the error with the tensor index of [`ErrorKind::Carried`] converted to the caller's numbering.
     pub(crate) fn numbered(mut self, number: impl FnOnce(usize) -> usize) -> Self {
         if let ErrorKind::Carried { at, .. } = &mut self {
             *at = number(*at);
@@ -224,13 +224,13 @@ impl ErrorKind {
         self
     }
 
-    /// Whether this is a warning: the program is valid.
+    /// Returns whether this kind is a warning; the program is then valid.
     #[must_use]
     pub fn is_warning(&self) -> bool {
         matches!(self, ErrorKind::ZeroGradient | ErrorKind::Untrained { .. })
     }
 
-    /// How to fix the error, if that is known.
+    /// Returns a hint on how to fix the error, if one is known.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -329,7 +329,7 @@ impl ErrorKind {
         }
     }
 
-    /// The error at the caller's location.
+    /// Creates an error of this kind at the caller's location, without operands.
     #[track_caller]
     pub(crate) fn here(self) -> GraphError {
         GraphError { kind: self, location: Location::caller(), operands: Vec::new() }

@@ -33,17 +33,17 @@ pub struct GraphError {
 /// A description of an operand of the failed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperandNote {
-    /// Its name, if any: the name of a parameter, or a name set by [`Tensor::named`](crate::Tensor::named).
+    /// The operand's name, if any: the name of a parameter, or a name set by [`Tensor::named`](crate::Tensor::named).
     pub name: Option<String>,
-    /// The shape.
+    /// The shape of the operand.
     pub shape: Vec<i64>,
-    /// The element type.
+    /// The element type of the operand.
     pub dtype: DType,
-    /// File, line and column of the call that produced it.
+    /// File, line and column of the call that produced the operand, if known.
     pub place: Option<(String, u32, u32)>,
 }
 
-/// `w1 is f32[16, 4]`.
+/// Formats the name, element type and shape, as in `` `w1` is f32[16, 4] ``.
 impl fmt::Display for OperandNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.name {
@@ -58,7 +58,7 @@ impl fmt::Display for OperandNote {
 pub struct GraphErrors(pub Vec<GraphError>);
 
 impl GraphErrors {
-    /// The errors as diagnostics of the compiler.
+    /// Returns the errors as diagnostics of the compiler.
     #[must_use]
     pub fn to_diagnostics(&self) -> Vec<Diagnostic> {
         self.0.iter().map(GraphError::to_diagnostic).collect()
@@ -96,12 +96,12 @@ impl From<GraphError> for GraphErrors {
 
 /// Adds the caller's location to the error of a `Result`.
 pub(crate) trait Here<T> {
-    /// The result, with the caller's location in the error; `#[track_caller]` functions pass it on.
+    /// Returns the result with the caller's location in the error. In a `#[track_caller]` function, that is the function's own caller.
     fn here(self) -> Result<T, GraphError>;
 }
 
 impl<T> Here<T> for Result<T, ErrorKind> {
-    // Not `map_err`: `#[track_caller]` does not work through a function passed as a value.
+    // `map_err` would lose the location: `#[track_caller]` does not work through a function passed as a value.
     #[track_caller]
     fn here(self) -> Result<T, GraphError> {
         match self {
@@ -112,7 +112,7 @@ impl<T> Here<T> for Result<T, ErrorKind> {
 }
 
 impl GraphError {
-    /// The error as a diagnostic of the compiler.
+    /// Returns the error as a diagnostic of the compiler.
     #[must_use]
     pub fn to_diagnostic(&self) -> Diagnostic {
         let (code, message) = (self.kind.code(), self.kind.to_string());
@@ -138,7 +138,7 @@ impl fmt::Display for GraphError {
     }
 }
 
-/// Formats the errors like [`Display`](fmt::Display), because `main` prints errors with `Debug`.
+/// Formats the error like [`Display`](fmt::Display), because `main` prints errors with `Debug`.
 impl fmt::Debug for GraphError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -6,7 +6,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet,
 
 use super::{GraphError, GraphErrors};
 
-/// Terminal width.
+/// The maximum line width of rendered errors, in columns.
 const WIDTH: usize = 120;
 
 impl GraphErrors {
@@ -88,7 +88,7 @@ struct File {
 }
 
 impl File {
-    /// The source lines with annotations; `None` if the text does not have these lines.
+    /// Returns the source lines with annotations; `None` if the text lacks one of the annotated positions.
     fn snippet<'a>(&'a self, text: &'a str) -> Option<Snippet<'a, annotate_snippets::Annotation<'a>>> {
         let mut snippet = Snippet::source(text).path(self.name.as_str());
         for (place, label) in &self.marks {
@@ -103,8 +103,8 @@ impl File {
 }
 
 impl Place {
-    /// The call that starts at this position, as a byte range of the text: a name with its arguments, or an operator expression; limited to
-    /// the first line.
+    /// Returns the byte range of the call that starts at this position: a name with its arguments, or an operator expression. The range
+    /// ends on the first line of the call.
     fn call(self, text: &str) -> Option<Range<usize>> {
         let line = text.split_inclusive('\n').nth(self.line.checked_sub(1)? as usize)?;
         let start = line.as_ptr() as usize - text.as_ptr() as usize;

@@ -5,16 +5,16 @@ use std::panic::Location;
 use super::Graph;
 
 impl Graph {
-    /// Attributes the operations and errors of `build` to the caller's line, like `#[track_caller]`, which does not apply to closures. For
-    /// libraries whose layers pass their own closures to control flow. Do not call a user's closure in `build`: its operations already have
-    /// the user's lines.
+    /// Attributes the operations and errors of `build` to the caller's line, like `#[track_caller]`, which does not apply to closures.
+    /// Libraries need this method if their layers pass closures to control flow. Do not call a user's closure in `build`: operations of a
+    /// user's closure already have the user's lines.
     ///
     /// Nested calls use the outermost location.
     ///
     /// ```
     /// use shardc_graph::{DType::F32, Graph, Mesh, Tensor};
     ///
-    /// /// A layer of a library, whose errors are where it is applied.
+    /// /// A layer of a library. Its errors are reported at the line that applies the layer.
     /// #[track_caller]
     /// fn powers<'g>(x: Tensor<'g>, y: Tensor<'g>) -> Tensor<'g> {
     ///     let g = x.graph();

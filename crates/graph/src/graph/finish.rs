@@ -13,8 +13,8 @@ use super::{Graph, Maker, State, Tensor};
 use crate::error::{ErrorKind, GraphErrors};
 
 impl Graph {
-    /// Finishes the program, which returns these tensors under these names. The module has passed [`shardc_ir::verify()`]. The graph is
-    /// empty afterwards.
+    /// Finishes the program and returns its module, whose entry function returns the tensors of `results` under the given names. The module
+    /// has passed [`shardc_ir::verify()`]. After a successful call, the graph cannot be used.
     ///
     /// # Errors
     /// All errors reported since the graph was created, in order, and an error if two results have the same name.
@@ -59,7 +59,7 @@ impl Graph {
 }
 
 impl State {
-    /// The annotated sharding of each result, if any.
+    /// Returns the annotated sharding of each result, if any.
     fn result_shardings(
         &mut self,
         results: &[(&str, Tensor<'_>)],
@@ -96,7 +96,7 @@ impl State {
         shardings
     }
 
-    /// The module, whose entry function returns these values under these names.
+    /// Takes the module out of the state and adds its entry function, which returns `values` under the names in `results`.
     fn module_of(
         &mut self,
         results: &[(&str, Tensor<'_>)],

@@ -4,8 +4,8 @@
 //!
 //! * A [`Tensor`] is the index of a handle in its graph; the handle stores a value and its region. A value may be used only in its region
 //!   and in open regions nested in it.
-//! * An invalid operation is reported once, at its call. Its result is *poisoned*: results computed from it are poisoned, too, without
-//!   further reports.
+//! * An invalid operation is reported once, at its call, and its result is *poisoned*. Results computed from poisoned tensors are also
+//!   poisoned, without further reports.
 //! * No user closure runs while the state is borrowed.
 
 mod caller;
@@ -42,7 +42,7 @@ pub struct Graph {
 
 /// The shape of a tensor: an array, slice or vector of sizes; `()` for a scalar.
 pub trait IntoShape {
-    /// The sizes, major to minor.
+    /// Returns the sizes, major to minor.
     fn into_shape(self) -> Vec<i64>;
 }
 
@@ -82,7 +82,7 @@ impl IntoShape for () {
     }
 }
 
-/// Sizes must not be negative, and the number of elements must be small enough that sums of byte counts do not overflow.
+/// Checks that no size is negative, and that the number of elements is small enough for sums of byte counts not to overflow.
 pub(crate) fn check_shape(shape: &[i64]) -> KindResult<()> {
     let elements = shape.iter().try_fold(1i64, |n, &size| match size {
         0..=0x00ff_ffff_ffff_ffff => n.checked_mul(size),
@@ -95,13 +95,13 @@ pub(crate) fn check_shape(shape: &[i64]) -> KindResult<()> {
 }
 
 impl Graph {
-    /// An empty program for the devices of `mesh`.
+    /// Creates an empty program for the devices of `mesh`.
     #[must_use]
     pub fn new(name: &str, mesh: &Mesh) -> Graph {
         Graph { state: RefCell::new(State::new(name, mesh)) }
     }
 
-    /// A parameter of the program. It is replicated unless [`Tensor::mark_sharding`] or propagation shards it.
+    /// Creates a parameter of the program, replicated unless [`Tensor::mark_sharding`] or propagation shards it.
     ///
     /// Reports an error if a size is negative, or if the name is already used.
     #[track_caller]
@@ -113,7 +113,7 @@ impl Graph {
         Tensor::new(self, id)
     }
 
-    /// A constant with these elements, row-major.
+    /// Creates a constant with these elements, row-major.
     ///
     /// Reports an error if the number of elements does not match the shape.
     #[track_caller]
@@ -132,7 +132,7 @@ impl Graph {
         })
     }
 
-    /// A constant whose elements are all `value`.
+    /// Creates a constant whose elements are all `value`.
     ///
     /// Reports an error if the type cannot represent the number (`0.5` in an integer type), or a size is negative.
     #[track_caller]
@@ -144,7 +144,7 @@ impl Graph {
         })
     }
 
-    /// A constant of zeros.
+    /// Creates a constant of zeros.
     ///
     /// Reports an error if a size is negative.
     #[track_caller]
@@ -152,7 +152,7 @@ impl Graph {
         self.full(shape, 0.0, dtype)
     }
 
-    /// A constant of ones.
+    /// Creates a constant of ones.
     ///
     /// Reports an error if a size is negative.
     #[track_caller]
@@ -160,7 +160,7 @@ impl Graph {
         self.full(shape, 1.0, dtype)
     }
 
-    /// A scalar constant.
+    /// Creates a scalar constant.
     ///
     /// Reports an error if the type cannot represent the number.
     #[track_caller]
@@ -192,7 +192,7 @@ impl Graph {
         self.iota([n], 0, dtype)
     }
 
-    /// Creates an operation, for kinds without a method of their own. It must have one result, whose type is inferred.
+    /// Creates an operation of a kind that has no method of its own. The operation must have one result, whose type is inferred.
     ///
     /// Reports an error if the operands are invalid, the result type cannot be inferred, or there is more than one result.
     #[track_caller]
@@ -200,7 +200,7 @@ impl Graph {
         self.make(operands, |m, values| m.infer(kind, values, &[]))
     }
 
-    /// Creates an operation with regions, for kinds without a method of their own; the result types are inferred. Each region is a function
+    /// Creates an operation with regions, of a kind that has no method of its own; the result types are inferred. Each region is a function
     /// from scalars or tensors of the given types to its results.
     ///
     /// `results` is the number of results.
@@ -260,27 +260,27 @@ impl Graph {
         self.op_typed(OpKind::CustomCall(Box::new(spec)), operands, results)
     }
 
-    /// The mesh.
+    /// Returns the mesh of devices for which the program is partitioned.
     #[must_use]
     pub fn mesh(&self) -> Mesh {
         let state = self.state.borrow();
         Mesh::from_ir(state.module.meshes[state.mesh].clone())
     }
 
-    /// Warnings so far about valid but suspicious code: gradients with respect to tensors that the loss does not depend on. They remain
-    /// available after the graph is finished.
+    /// Warnings so far about valid but suspicious code, such as gradients with respect to tensors that the loss does not depend on.
+    /// Warnings remain available after the graph is finished.
     #[must_use]
     pub fn warnings(&self) -> Vec<GraphError> {
         self.state.borrow().warnings.clone()
     }
 
-    /// Whether this is the first call with `what`: for libraries built on graphs, to create singletons.
+    /// Returns whether this call is the first with `what` on this graph. Libraries built on graphs use the result to create singletons.
     #[must_use]
     pub fn is_first(&self, what: &'static str) -> bool {
         self.state.borrow_mut().made_once.insert(what)
     }
 
-    /// The number of operations so far, including those in regions.
+    /// Returns the number of operations so far, including those in regions.
     #[must_use]
     pub fn num_ops(&self) -> usize {
         self.state.borrow().module.ops.len()
@@ -306,7 +306,8 @@ impl Graph {
         Tensor::new(self, id)
     }
 
-    /// Creates `results` tensors from operands.
+    /// Creates tensors from operands; an error unless `make` returns exactly `results` values. If an operand is poisoned, the results are
+    /// poisoned and no operation is created.
     #[track_caller]
     pub(crate) fn make_many<'g>(
         &'g self,
@@ -362,7 +363,7 @@ impl Graph {
         Tensor::new(self, State::POISON)
     }
 
-    /// Poisoned tensors.
+    /// Returns `n` poisoned tensors.
     pub(crate) fn poisoned(&self, n: usize) -> Vec<Tensor<'_>> {
         vec![Tensor::new(self, State::POISON); n]
     }
@@ -386,7 +387,7 @@ impl Graph {
 }
 
 impl Maker<'_> {
-    /// A constant whose elements are all `number`.
+    /// Creates a constant whose elements are all `number`.
     pub(crate) fn filled(&mut self, number: f64, shape: &[i64], dtype: DType) -> KindResult<ValueId> {
         let Some(bytes) = number::encode(dtype, number) else {
             return Err(ErrorKind::Number { number: number.to_string(), dtype });

@@ -7,7 +7,7 @@ use super::state::Open;
 use super::{Graph, KindResult, State, Tensor, Tree};
 use crate::error::ErrorKind;
 
-/// The body of a region.
+/// A closure that takes a region's arguments and returns its results.
 type Body<'f, 'g> = Box<dyn FnOnce(&[Tensor<'g>]) -> Vec<Tensor<'g>> + 'f>;
 
 /// A region of an operation: the shapes and element types of its arguments, and its body.
@@ -17,13 +17,13 @@ pub struct RegionBody<'f, 'g> {
 }
 
 impl<'f, 'g> RegionBody<'f, 'g> {
-    /// A region with arguments of these shapes and element types.
+    /// Creates a region with arguments of these shapes and element types.
     pub fn new(args: &[(&[i64], DType)], body: impl FnOnce(&[Tensor<'g>]) -> Vec<Tensor<'g>> + 'f) -> Self {
         let args = args.iter().map(|(shape, dtype)| (shape.to_vec(), *dtype)).collect();
         RegionBody { args, body: Box::new(body) }
     }
 
-    /// A region with `n` scalar arguments of one element type, such as a combiner or comparator.
+    /// Creates a region with `n` scalar arguments of one element type, such as a combiner or comparator.
     pub fn of_scalars(
         n: usize,
         dtype: DType,
@@ -47,7 +47,7 @@ pub(crate) struct Built {
 }
 
 impl Graph {
-    /// Builds a region that captures only constants.
+    /// Builds a region that captures only constants; reports an error if the region captures other values.
     #[track_caller]
     pub(crate) fn plain_region<'g>(&'g self, region: RegionBody<'_, 'g>) -> Option<RegionId> {
         let types: Vec<Option<TypeId>> = self.with_module(|module| {
@@ -57,7 +57,7 @@ impl Graph {
         built.map(|built| built.region).filter(|&region| self.seals(region))
     }
 
-    /// Copies captured constants into a region. Reports other captured values, and returns whether there are none.
+    /// Copies captured constants into a region. Reports an error if the region captures other values, and returns whether it captures none.
     #[track_caller]
     pub(crate) fn seals(&self, region: RegionId) -> bool {
         let read = self.with_module(|module| {
@@ -74,8 +74,8 @@ impl Graph {
         read.is_empty()
     }
 
-    /// Builds a region: runs `body` on its arguments and returns its results from the region. `None` if one of them is poisoned, or an
-    /// argument has no type.
+    /// Builds a region: calls `body` with the region's arguments, and ends the region with a `return` of the results of `body`. The region
+    /// is `None` if a result is poisoned, or if an argument has no type.
     #[track_caller]
     pub(crate) fn region<'g, R>(
         &'g self,
@@ -123,7 +123,7 @@ impl Graph {
         self.region(what, &types, |args| body(like.rebuilt(&args)))
     }
 
-    /// The type of a tensor; `None` if it is poisoned or out of scope. The latter is reported as an error.
+    /// Returns the type of a tensor; `None` if it is poisoned or out of scope. The latter is reported as an error.
     #[track_caller]
     pub(crate) fn type_of<'g>(&'g self, tensor: Tensor<'g>) -> Option<TypeId> {
         let mut ty = None;
@@ -135,12 +135,12 @@ impl Graph {
     }
 }
 
-/// Whether a value is a constant, which can be copied into any region.
+/// Returns whether a value is a constant, which can be copied into any region.
 fn is_constant(module: &Module, value: ValueId) -> bool {
     module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::Constant(_)))
 }
 
-/// The values that regions capture, without duplicates, in order of their first use.
+/// Returns the values that regions capture, without duplicates, in order of their first use.
 pub(crate) fn free_values(module: &Module, regions: &[RegionId]) -> Vec<ValueId> {
     let mut inside: FxHashSet<ValueId> = FxHashSet::default();
     let mut out = Vec::new();
@@ -169,7 +169,7 @@ pub(crate) fn free_values(module: &Module, regions: &[RegionId]) -> Vec<ValueId>
     out
 }
 
-/// Replaces operands in regions.
+/// Replaces operands of all operations in a region, including nested regions, as `map` specifies.
 fn replace(module: &mut Module, region: RegionId, map: &FxHashMap<ValueId, ValueId>) {
     if map.is_empty() {
         return;
@@ -230,7 +230,7 @@ pub(crate) fn take_captured(module: &mut Module, region: RegionId) -> Vec<ValueI
     taken
 }
 
-/// The values that regions capture, except for small constants, which are copied into the regions.
+/// Returns the values that regions capture, except for small constants, which are copied into the regions.
 fn captured(module: &mut Module, regions: &[RegionId]) -> Vec<ValueId> {
     let read = free_values(module, regions);
     let (constants, others): (Vec<_>, Vec<_>) =
@@ -239,7 +239,7 @@ fn captured(module: &mut Module, regions: &[RegionId]) -> Vec<ValueId> {
     others
 }
 
-/// Adds an argument to a region for each of these values, and replaces their uses in it.
+/// Adds an argument to a region for each of these values, and replaces uses of the values in the region by the arguments.
 fn add_args(module: &mut Module, region: RegionId, values: &[ValueId]) -> Vec<ValueId> {
     let mut map = FxHashMap::default();
     let mut args = Vec::with_capacity(values.len());
@@ -253,9 +253,9 @@ fn add_args(module: &mut Module, region: RegionId, values: &[ValueId]) -> Vec<Va
     args
 }
 
-/// Whether a constant is small enough to be duplicated.
+/// Returns whether a constant is small enough to be duplicated.
 fn is_small_constant(module: &Module, value: ValueId) -> bool {
-    /// In bytes.
+    /// The largest size of a duplicated constant, in bytes.
     const SMALL: usize = 64;
     module.def_op(value).is_some_and(|op| match &module.ops[op].kind {
         OpKind::Constant(shardc_ir::Dense::Splat(_)) => true,
@@ -264,7 +264,7 @@ fn is_small_constant(module: &Module, value: ValueId) -> bool {
     })
 }
 
-/// Types of values.
+/// Returns the types of these values, in order.
 pub(crate) fn types_of(module: &Module, values: &[ValueId]) -> Vec<TypeId> {
     values.iter().map(|&v| module.values[v].ty).collect()
 }

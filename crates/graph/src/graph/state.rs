@@ -16,7 +16,7 @@ pub(crate) struct Handle {
     pub(crate) region: RegionId,
 }
 
-/// An open region.
+/// A region under construction, to which operations are appended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Open {
     pub(crate) region: RegionId,
@@ -43,13 +43,13 @@ pub(crate) struct State {
     pub(crate) closed: FxHashMap<RegionId, &'static str>,
     /// Custom differentiation rules.
     pub(crate) rules: Vec<shardc_autodiff::CustomRule>,
-    /// Number of sharding groups.
+    /// The number of sharding groups created so far.
     groups: i64,
     /// The axes of each enclosing `shard_map`, innermost last.
     pub(crate) manual: Vec<AxisList>,
     /// The axes along which tensors, by handle, are assumed to be replicated.
     pub(crate) assumed: FxHashMap<u32, AxisList>,
-    /// Number of channels of collectives.
+    /// The number of channel ids given to collectives so far.
     pub(crate) channels: i64,
     /// Annotated shardings of results, by name, with the source line of the annotation.
     pub(crate) result_specs: Vec<(String, PartitionSpec, &'static Location<'static>)>,
@@ -92,23 +92,23 @@ impl State {
         }
     }
 
-    /// The body of `main`.
+    /// Returns the body of `main`.
     pub(crate) fn body(&self) -> RegionId {
         self.open[0].region
     }
 
-    /// The ID of a new sharding group.
+    /// Returns the ID of a new sharding group.
     pub(crate) fn new_group(&mut self) -> i64 {
         self.groups += 1;
         self.groups - 1
     }
 
-    /// The innermost open region.
+    /// Returns the innermost open region.
     pub(crate) fn region(&self) -> RegionId {
         self.open.last().map_or(self.open[0].region, |open| open.region)
     }
 
-    /// Adds a parameter to `main`, also from within a nested region.
+    /// Adds a parameter to `main`, even if a nested region is open.
     pub(crate) fn add_parameter(
         &mut self,
         name: &str,
@@ -122,14 +122,14 @@ impl State {
         let ty = self.module.types.tensor(shape, dtype);
         let body = self.body();
         let value = self.module.add_arg(body, ty);
-        // As in JAX, the parameter has a named location (MLIR's `NameLoc`), whose child is the line.
+        // The parameter has a named location (MLIR's `NameLoc`), as in JAX. The child of this location is the source line.
         let line = self.line(at);
         let loc = self.module.locs.intern(Loc::Name { name: name.into(), child: Some(line) });
         self.parameter_locs.push(loc.into());
         Ok(value)
     }
 
-    /// The location of a line of the user's program.
+    /// Returns the IR location of source location `at`, or of the library's caller while [`Graph::track_caller`] runs.
     pub(crate) fn line(&mut self, at: &'static Location<'static>) -> LocId {
         let (at, locs) = (self.caller.unwrap_or(at), &mut self.module.locs);
         *self.lines.entry(std::ptr::from_ref(at)).or_insert_with(|| {
@@ -137,7 +137,7 @@ impl State {
         })
     }
 
-    /// The values of tensors; `None` if one of them is poisoned.
+    /// Returns the values of tensors; `None` if one of them is poisoned. An error if a tensor belongs to another graph or is out of scope.
     pub(crate) fn values(&self, graph: &Graph, tensors: &[Tensor<'_>]) -> KindResult<Option<Vec<ValueId>>> {
         if self.is_finished {
             return Err(ErrorKind::Finished);
@@ -162,7 +162,7 @@ impl State {
         Ok(if is_poisoned { None } else { Some(values) })
     }
 
-    /// A new handle for a value.
+    /// Creates a new handle for a value.
     pub(crate) fn handle(&mut self, value: ValueId) -> u32 {
         let region = match self.module.values[value].def() {
             ValueDef::Arg(region, _) => region,
@@ -172,7 +172,7 @@ impl State {
         (self.handles.len() - 1) as u32
     }
 
-    /// The handle of a new value; reports an error, if any, and then returns the poisoned handle.
+    /// Returns the handle of a new value. If `made` is an error, reports the error and returns the poisoned handle.
     pub(crate) fn settle(
         &mut self,
         at: &'static Location<'static>,
@@ -196,7 +196,7 @@ impl State {
         kind: ErrorKind,
     ) {
         let operands = match kind {
-            // The handles of such operands belong to another graph.
+            // The handle of a foreign tensor is not a handle of this graph.
             ErrorKind::ForeignTensor => Vec::new(),
             _ => operands.iter().filter_map(|t| self.note(*t)).collect(),
         };
@@ -204,7 +204,7 @@ impl State {
         list.push(GraphError { kind, location: self.caller.unwrap_or(at), operands });
     }
 
-    /// A description of an operand for errors.
+    /// Returns a description of an operand for errors.
     fn note(&self, tensor: Tensor<'_>) -> Option<OperandNote> {
         let handle = self.handles.get(tensor.id() as usize)?;
         let module = &self.module;

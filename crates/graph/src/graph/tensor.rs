@@ -8,8 +8,8 @@ use crate::error::ErrorKind;
 /// A tensor of a [`Graph`]: a handle, cheap to copy.
 ///
 /// Operators also accept numbers (`x * 0.5 + y`). Shapes broadcast as in NumPy; there is no implicit type promotion. An invalid operation
-/// is recorded as an error, which [`Graph::finish`] returns with all others. Its result is a poisoned tensor; further operations on it
-/// report no errors.
+/// is recorded as an error, which [`Graph::finish`] returns with all others. The result of an invalid operation is a poisoned tensor;
+/// further operations on a poisoned tensor report no errors.
 #[derive(Clone, Copy)]
 pub struct Tensor<'g> {
     graph: &'g Graph,
@@ -29,20 +29,20 @@ impl<'g> Tensor<'g> {
         std::ptr::eq(self.graph, graph)
     }
 
-    /// The graph of the tensor.
+    /// Returns the graph of the tensor.
     #[must_use]
     pub fn graph(self) -> &'g Graph {
         self.graph
     }
 
-    /// Sizes of its dimensions, major to minor; empty for a poisoned tensor.
+    /// Returns the sizes of the dimensions, major to minor; empty for a poisoned tensor.
     #[must_use]
     pub fn shape(self) -> Vec<i64> {
         let state = self.graph.state.borrow();
         state.handles.get(self.id as usize).map_or(Vec::new(), |h| state.module.shape(h.value).to_vec())
     }
 
-    /// Sizes of its dimensions as an array: `let [batch, features] = x.dims();`. All one for a poisoned tensor.
+    /// Returns the sizes of the dimensions as an array: `let [batch, features] = x.dims();`. For a poisoned tensor, all sizes are one.
     ///
     /// Reports an error if the number of dimensions differs.
     #[must_use]
@@ -60,7 +60,7 @@ impl<'g> Tensor<'g> {
         }
     }
 
-    /// Size of dimension `axis`, which counts from the last if negative; one for a poisoned tensor.
+    /// Returns the size of dimension `axis`, which counts from the last if negative; one for a poisoned tensor.
     ///
     /// Reports an error if the tensor has no such dimension.
     #[must_use]
@@ -79,19 +79,19 @@ impl<'g> Tensor<'g> {
         }
     }
 
-    /// Number of dimensions.
+    /// Returns the number of dimensions.
     #[must_use]
     pub fn rank(self) -> usize {
         self.shape().len()
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     #[must_use]
     pub fn num_elements(self) -> i64 {
         self.shape().iter().product()
     }
 
-    /// Element type; `f32` for a poisoned tensor.
+    /// Returns the element type; `f32` for a poisoned tensor.
     #[must_use]
     pub fn dtype(self) -> DType {
         let state = self.graph.state.borrow();
@@ -99,7 +99,7 @@ impl<'g> Tensor<'g> {
         handle.and_then(|h| state.module.tensor(h.value)).map_or(DType::F32, |ty| ty.dtype)
     }
 
-    /// Whether it is a parameter of the program.
+    /// Returns whether the tensor is a parameter of the program.
     #[must_use]
     pub fn is_parameter(self) -> bool {
         let state = self.graph.state.borrow();
@@ -107,7 +107,7 @@ impl<'g> Tensor<'g> {
         matches!(state.module.values[values[0]].def(), ValueDef::Arg(region, _) if region == state.body())
     }
 
-    /// Whether it is poisoned: it depends on an invalid operation.
+    /// Returns whether the tensor is poisoned: it depends on an invalid operation.
     #[must_use]
     pub fn is_poisoned(self) -> bool {
         self.id == State::POISON
@@ -121,7 +121,7 @@ impl<'g> Tensor<'g> {
     }
 }
 
-/// `f32[8, 4]`.
+/// Formats the element type and the shape, as in `f32[8, 4]`.
 impl std::fmt::Debug for Tensor<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.is_poisoned() {

@@ -1,8 +1,8 @@
-//! Pytrees: nested tuples, arrays and vectors of tensors.
+//! Pytrees: nested tuples, arrays, vectors and options of tensors.
 
 use super::Tensor;
 
-/// A pytree of tensors, for loop-carried values and gradients: a [`Tensor`], `()`, and tuples, arrays and vectors of such values.
+/// A pytree of tensors, for loop-carried values and gradients: a [`Tensor`], `()`, or a tuple, array, vector or option of pytrees.
 ///
 /// To implement it for a struct, list its fields in the same order in both methods.
 pub trait Tree<'g>: Sized {
@@ -12,7 +12,7 @@ pub trait Tree<'g>: Sized {
     /// Returns this structure with other tensors, taken in order.
     fn with_leaves(&self, leaves: &mut dyn Iterator<Item = Tensor<'g>>) -> Self;
 
-    /// The tensors, in order.
+    /// Returns the tensors, in order.
     fn leaves(&self) -> Vec<Tensor<'g>> {
         let mut leaves = Vec::new();
         self.flatten(&mut leaves);

@@ -366,7 +366,7 @@ impl<'g> Tensor<'g> {
         exponentials / exponentials.sum_keepdims(axes)
     }
 
-    /// The logarithm of [`softmax`](Tensor::softmax), computed directly, without the rounding error of the softmax.
+    /// Returns the logarithm of [`softmax`](Tensor::softmax), computed directly, without the rounding error of the softmax.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -405,7 +405,7 @@ impl<'g> Tensor<'g> {
         mask.select(exponentials / sum, 0)
     }
 
-    /// The logarithm of [`softmax_where`](Tensor::softmax_where), computed directly, without the rounding error of the softmax.
+    /// Returns the logarithm of [`softmax_where`](Tensor::softmax_where), computed directly, without the rounding error of the softmax.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

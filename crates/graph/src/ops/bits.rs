@@ -6,8 +6,8 @@ use crate::error::ErrorKind;
 use crate::{Operand, Tensor, number};
 
 impl<'g> Tensor<'g> {
-    /// Reinterprets the bits as elements of type `dtype`. For elements of half the size, the result has a new last dimension of size two,
-    /// with the low half first; for elements of twice the size, a last dimension of size two is merged. Other ratios are analogous.
+    /// Reinterprets the bits as elements of type `dtype`. If new elements are `k` times smaller, the result has a new last dimension of
+    /// size `k`, with the low bits first. If new elements are `k` times larger, the last dimension must have size `k` and is removed.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -57,7 +57,7 @@ impl<'g> Tensor<'g> {
         self.graph().make(&[self], |m, values| m.infer(kind, values, &[]))
     }
 
-    /// Whether each element is NaN.
+    /// Returns whether each element is NaN.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -66,14 +66,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.is_nan().dtype(), DType::I1);
     /// ```
     ///
-    /// Reports an error if the tensor belongs to another graph.
+    /// All results are false for element types without NaN.
     #[must_use]
     #[track_caller]
     pub fn is_nan(self) -> Tensor<'g> {
         self.ne(self)
     }
 
-    /// Whether each element is infinite, of either sign.
+    /// Returns whether each element is infinite, of either sign.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -89,7 +89,7 @@ impl<'g> Tensor<'g> {
         self.abs().eq(f64::INFINITY)
     }
 
-    /// Whether the sign bit is set, also for `-0.0`.
+    /// Returns whether the sign bit is set, also for `-0.0`.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -114,7 +114,7 @@ impl<'g> Tensor<'g> {
         self.bitcast(bits).lt(0)
     }
 
-    /// Replaces NaN by zero, and infinities by the largest and smallest finite numbers.
+    /// Replaces NaN by zero, and infinities by the largest finite numbers of the same sign.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -123,7 +123,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.nan_to_num().shape(), [2, 3]);
     /// ```
     ///
-    /// Reports an error if the element type is not a float type.
+    /// Reports an error if the element type is not `f64`, `f32`, `f16` or `bf16`.
     #[must_use]
     #[track_caller]
     pub fn nan_to_num(self) -> Tensor<'g> {
@@ -152,7 +152,7 @@ impl<'g> Tensor<'g> {
         self.lt(0).select(self.ceil(), self.floor())
     }
 
-    /// The floor of `self / y`.
+    /// Returns the floor of `self / y`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -174,7 +174,7 @@ impl<'g> Tensor<'g> {
         }
     }
 
-    /// The maximum with `low`, then the minimum with `high`: `numpy.clip`.
+    /// Returns the maximum with `low`, then the minimum with `high`: `numpy.clip`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

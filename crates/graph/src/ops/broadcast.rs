@@ -7,7 +7,7 @@ use crate::graph::{KindResult, Maker};
 use crate::number;
 use crate::operand::Operand;
 
-/// The common shape of two operands.
+/// Returns the common shape of two operands.
 pub(crate) fn common_shape(op: &'static str, a: &[i64], b: &[i64]) -> KindResult<Vec<i64>> {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
     let mut out = long.to_vec();
@@ -76,11 +76,11 @@ pub(crate) fn together<const N: usize>(
             None => number_of(m, operand, &shape, dtype)?,
         });
     }
-    // Every element is set at this point.
+    // The loop above has set every element.
     Ok(out.map(|value| value.unwrap_or(values[0])))
 }
 
-/// A number as a tensor.
+/// Creates a constant of this shape and element type, filled with the number of `operand`.
 pub(crate) fn number_of(
     m: &mut Maker<'_>,
     operand: &Operand<'_>,

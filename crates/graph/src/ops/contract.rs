@@ -24,7 +24,7 @@ pub struct DotDims {
 }
 
 impl DotDims {
-    /// These contracting dimensions, without batching dimensions.
+    /// Creates dimension numbers with the given contracting dimensions and without batching dimensions.
     #[must_use]
     pub fn contracting(lhs: &[i64], rhs: &[i64]) -> Self {
         DotDims { lhs_contracting: lhs.to_vec(), rhs_contracting: rhs.to_vec(), ..DotDims::default() }
@@ -46,8 +46,8 @@ impl DotDims {
 }
 
 impl<'g> Tensor<'g> {
-    /// Contracts the last dimension of this tensor with the first of `y`: for matrices, the matrix product. The other dimensions remain,
-    /// those of this tensor first.
+    /// Contracts the last dimension of this tensor with the first dimension of `y`: for matrices, a matmul. The result has the other
+    /// dimensions of this tensor, then the other dimensions of `y`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -110,7 +110,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Contracts the contracting dimensions, for each index of the batching dimensions: `jax.lax.dot_general`.
+    /// Sums products over the contracting dimensions, for each index of the batching dimensions: `jax.lax.dot_general`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, DotDims, Graph, Mesh};

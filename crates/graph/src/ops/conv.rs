@@ -9,22 +9,23 @@ use smallvec::SmallVec;
 use crate::Tensor;
 use crate::error::{ErrorKind, KindResult};
 
-/// Padding of windows.
+/// The padding of the windowed dimensions of a convolution or pooling.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Padding {
     /// No padding.
     #[default]
     Valid,
-    /// Padding for `ceil(n / stride)` windows; if the total is odd, the extra element is at the end.
+    /// Padding for `ceil(n / stride)` windows along `n` elements; if the total padding is odd, the extra element is at the end.
     Same,
-    /// Padding for `ceil(n / stride)` windows; if the total is odd, the extra element is at the start.
+    /// Padding for `ceil(n / stride)` windows along `n` elements; if the total padding is odd, the extra element is at the start.
     SameLower,
-    /// This many elements before and after each spatial dimension.
+    /// The numbers of padding elements before and after each windowed dimension.
     Explicit(Vec<(i64, i64)>),
 }
 
 impl Padding {
-    /// The padding before and after `n` elements for windows of `size`.
+    /// Returns the padding before and after windowed dimension `i`, which has `n` elements, for windows of `size`; `None` if an explicit
+    /// list lacks the dimension.
     pub(super) fn amounts(&self, i: usize, n: i64, size: i64, stride: i64) -> Option<(i64, i64)> {
         let needed = || {
             let windows = (n + stride - 1) / stride;
@@ -50,15 +51,15 @@ pub struct Conv {
     pub out: String,
     /// Window strides of the spatial dimensions; one if empty.
     pub strides: Vec<i64>,
-    /// Padding.
+    /// Padding of the spatial dimensions.
     pub padding: Padding,
     /// Dilation of the input (transposed convolution); one if empty.
     pub lhs_dilation: Vec<i64>,
     /// Dilation of the kernel (atrous convolution); one if empty.
     pub rhs_dilation: Vec<i64>,
-    /// Feature group count.
+    /// Number of groups of input features that are convolved separately (`feature_group_count`).
     pub feature_groups: i64,
-    /// Batch group count.
+    /// Number of groups of the batch that are convolved separately (`batch_group_count`).
     pub batch_groups: i64,
 }
 
@@ -165,7 +166,7 @@ impl<'g> Tensor<'g> {
     }
 
     /// Transposed convolution (`jax.lax.conv_transpose`), a convolution over the input dilated by `strides`. The kernel is not flipped; its
-    /// dimension labels are those of [`Conv::rhs`]. `padding` is the padding of the forward convolution that this transposes, except that
+    /// dimension labels are those of [`Conv::rhs`]. `padding` is the padding of the corresponding forward convolution, except that
     /// [`Padding::Explicit`] pads the dilated input directly. `conv.lhs_dilation` is ignored.
     ///
     /// ```

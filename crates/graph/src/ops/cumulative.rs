@@ -35,7 +35,7 @@ macro_rules! running {
                 "assert_eq!(x.", stringify!($reverse), "(1).shape(), [2, 3]);\n```"
             )]
             ///
-            /// This is the reverse version: it reduces each element and all elements after it.
+            /// The reverse version reduces each element and all elements after it.
             ///
             /// Reports an error if the tensor lacks the dimension, or the element type does not support the reduction.
             #[must_use]
@@ -121,9 +121,9 @@ impl<'g> Tensor<'g> {
 }
 
 impl Graph {
-    /// Associative scan of the slices of all tensors of `xs` along dimension `axis`, with an associative `combine`; from the end if
-    /// `reverse`. `combine` is called on batches of slices; the number of calls is logarithmic in the number of slices (Blelloch, "Prefix
-    /// Sums and Their Applications", 1990).
+    /// Inclusive prefix scan of the slices of all tensors of `xs` along dimension `axis`, with an associative `combine`. If `reverse`, the
+    /// scan starts at the last slice. `combine` is called on batches of slices; the number of calls is logarithmic in the number of slices
+    /// (Blelloch, "Prefix Sums and Their Applications", 1990).
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -157,7 +157,7 @@ impl Graph {
     }
 }
 
-/// The inclusive prefixes of `n` slices under `combine`.
+/// Returns the inclusive prefixes of `n` slices under `combine`.
 #[track_caller]
 fn prefixes<'g, T: Tree<'g>>(xs: T, n: i64, axis: i64, combine: &impl Fn(T, T) -> T) -> T {
     if n < 2 {
@@ -176,7 +176,7 @@ fn prefixes<'g, T: Tree<'g>>(xs: T, n: i64, axis: i64, combine: &impl Fn(T, T) -
     joined(&even.rebuilt(&parts.collect::<Vec<_>>()), &odd, axis)
 }
 
-/// Interleaves the slices of two trees, starting with the first of `even`.
+/// Interleaves the slices of two trees, starting with the first slice of `even`.
 #[track_caller]
 fn joined<'g, T: Tree<'g>>(even: &T, odd: &T, axis: i64) -> T {
     let both: Vec<Tensor<'g>> = even

@@ -10,7 +10,7 @@ use crate::ops::movement::reshape;
 use crate::{IntoShape, Tensor};
 
 impl<'g> Tensor<'g> {
-    /// A slice of the given sizes at `start`, one scalar integer per dimension. Starts are clamped so that the slice is in bounds.
+    /// Returns a slice of the given sizes at `start`, one scalar integer per dimension. Starts are clamped so that the slice is in bounds.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -32,8 +32,8 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The tensor with a slice at `start`, one scalar integer per dimension, replaced by `update`. Starts are clamped so that the slice is
-    /// in bounds.
+    /// Returns the tensor with a slice at `start`, one scalar integer per dimension, replaced by `update`. Starts are clamped so that the
+    /// slice is in bounds.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -84,7 +84,7 @@ impl<'g> Tensor<'g> {
     }
 }
 
-/// The operands of a dynamic slice that starts at `index` along dimension `dim`.
+/// Returns the operands of a dynamic slice that starts at `index` along dimension `dim`.
 fn start_along(
     m: &mut Maker<'_>,
     value: ValueId,

@@ -8,7 +8,7 @@ use crate::{DotDims, Tensor};
 
 impl Graph {
     /// Einstein summation: each letter labels a dimension, and labels missing from the result are contracted. Without `->`, the result has
-    /// the labels that occur once, in alphabetical order. `...` stands for further dimensions, which broadcast.
+    /// the labels that occur once, in alphabetical order. `...` represents further dimensions, which broadcast.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -68,12 +68,12 @@ impl Graph {
 const MORE: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e0ff}';
 
 struct Plan<'g> {
-    /// Each tensor with its dimension labels.
+    /// The tensors that remain to be contracted, each with its dimension labels.
     terms: Vec<(Tensor<'g>, Vec<char>)>,
     result: Vec<char>,
 }
 
-/// The labels of a subscript, with `...` replaced by `more` labels of [`MORE`].
+/// Returns the labels of a subscript, with `...` replaced by `more` placeholder labels of [`MORE`].
 fn expand(list: &str, more: usize) -> Result<Vec<char>, String> {
     let mut parts = list.splitn(2, "...");
     let (before, after) = (parts.next().unwrap_or_default(), parts.next());
@@ -113,7 +113,7 @@ impl<'g> Plan<'g> {
                     "the subscript {list:?} does not match the rank of a tensor of shape {shape:?}"
                 ));
             }
-            // Dimensions of `...` broadcast: those of size one are dropped if another tensor has a larger size.
+            // Dimensions of `...` broadcast: a dimension of size one is dropped if another tensor has a larger size.
             let ones: Vec<usize> =
                 (0..shape.len()).filter(|&d| MORE.contains(&letters[d]) && shape[d] == 1).collect();
             let kept = |d: &usize| !ones.contains(d);
@@ -204,7 +204,7 @@ impl<'g> Plan<'g> {
         }
     }
 
-    /// The two terms whose contraction takes the fewest multiplications; the first such pair.
+    /// Returns the two terms whose contraction takes the fewest multiplications; the first such pair.
     fn cheapest(&self) -> Option<(usize, usize)> {
         let cost = |i: usize, j: usize| {
             let ((x, x_letters), (y, y_letters)) = (&self.terms[i], &self.terms[j]);
@@ -218,7 +218,7 @@ impl<'g> Plan<'g> {
         best.map(|(_, pair)| pair)
     }
 
-    /// Takes the diagonal for a label that occurs twice in a tensor.
+    /// Takes the diagonal of tensor `i` for each label that occurs twice in its subscript.
     #[track_caller]
     fn diagonals(&mut self, i: usize) {
         let (tensor, letters) = &mut self.terms[i];
@@ -231,7 +231,7 @@ impl<'g> Plan<'g> {
         }
     }
 
-    /// Sums over labels that occur neither in another term nor in the result.
+    /// Sums tensor `i` over labels that occur neither in another term nor in the result.
     #[track_caller]
     fn sum_alone(&mut self, i: usize) {
         let is_needed = |letter: &char| {
@@ -282,7 +282,7 @@ fn place(letters: &[char], letter: char) -> i64 {
     letters.iter().position(|&c| c == letter).map_or(0, |at| at as i64)
 }
 
-/// The positions of a label that occurs twice.
+/// Returns the first two positions of a label that occurs twice, if any.
 fn twice(letters: &[char]) -> Option<(usize, usize)> {
     (0..letters.len()).find_map(|b| Some((letters[..b].iter().position(|c| *c == letters[b])?, b)))
 }

@@ -173,7 +173,7 @@ comparison! {
     ge F32 => GE,
 }
 
-/// The tensors among operands.
+/// Returns the tensors among operands.
 fn tensors<'g>(operands: &[Operand<'g>]) -> Vec<Tensor<'g>> {
     let tensor = |operand: &Operand<'g>| match operand {
         Operand::Tensor(tensor) => Some(*tensor),
@@ -183,7 +183,7 @@ fn tensors<'g>(operands: &[Operand<'g>]) -> Vec<Tensor<'g>> {
 }
 
 impl Graph {
-    /// Any elementwise operation on two tensors of one element type; one of them may be a number.
+    /// Applies any elementwise operation to two tensors of one element type; one operand may be a number.
     ///
     /// ```
     /// # use shardc_graph::{BinaryOp, DType::F32, Graph, Mesh};
@@ -251,13 +251,13 @@ impl Graph {
     }
 }
 
-/// The name of an operation without its dialect.
+/// Returns the name of an operation without its dialect.
 fn short(name: &'static str) -> &'static str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
 impl<'g> Tensor<'g> {
-    /// Any elementwise operation on one tensor.
+    /// Applies any elementwise operation to one tensor.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, UnaryOp};
@@ -305,7 +305,7 @@ impl<'g> Tensor<'g> {
         self.graph().binary(BinaryOp::Divide, 1, self)
     }
 
-    /// The remainder of division by `y`, with the sign of `y`: `numpy.mod`. The operator `%` takes the sign of this tensor.
+    /// Returns the remainder of division by `y`, with the sign of `y`: `numpy.mod`. The operator `%` takes the sign of this tensor.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -326,7 +326,7 @@ impl<'g> Tensor<'g> {
         rest.is_beyond(y).select(rest + y, rest)
     }
 
-    /// Whether a remainder is nonzero and differs in sign from the divisor.
+    /// Returns whether this remainder is nonzero and differs in sign from the divisor `y`.
     #[track_caller]
     pub(super) fn is_beyond(self, y: Operand<'g>) -> Tensor<'g> {
         match y {
@@ -424,7 +424,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// A tensor of the same shape and type, filled with `number`.
+    /// Creates a tensor of the same shape and type, filled with `number`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -443,7 +443,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// A tensor of the same shape and type, filled with zeros.
+    /// Creates a tensor of the same shape and type, filled with zeros.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

@@ -11,19 +11,19 @@ use crate::{Tensor, axes};
 /// Handling of out-of-bounds indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutOfBounds {
-    /// Clamps to the nearest valid index. StableHLO's `gather` does this, so no comparison is needed.
+    /// Clamps to the nearest valid index. StableHLO's `gather` clamps indices, so no comparison is needed.
     #[default]
     Clip,
     /// Negative indices count from the last. Out-of-bounds reads return a fill value: NaN, the smallest signed integer, the largest
-    /// unsigned integer, or true. This is the default of `jax.numpy` for reads.
+    /// unsigned integer, or true. `jax.numpy` reads with this mode by default.
     Fill,
     /// Indices wrap around: index `n` is index 0.
     Wrap,
 }
 
 impl<'g> Tensor<'g> {
-    /// The slices at `indices` along dimension `axis`, which is replaced by the dimensions of `indices`: `numpy.take`. Out-of-bounds
-    /// indices are clamped.
+    /// Returns the slices at `indices` along dimension `axis`, which is replaced by the dimensions of `indices`: `numpy.take`.
+    /// Out-of-bounds indices are clamped.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -40,7 +40,7 @@ impl<'g> Tensor<'g> {
         self.take_with(indices, axis, OutOfBounds::Clip)
     }
 
-    /// [`take`](Tensor::take) with this handling of out-of-bounds indices.
+    /// [`take`](Tensor::take) with a choice of the handling of out-of-bounds indices.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh, OutOfBounds};
@@ -106,7 +106,7 @@ impl<'g> Tensor<'g> {
         self.take_along_axis_with(indices, axis, OutOfBounds::Clip)
     }
 
-    /// [`take_along_axis`](Tensor::take_along_axis) with this handling of out-of-bounds indices.
+    /// [`take_along_axis`](Tensor::take_along_axis) with a choice of the handling of out-of-bounds indices.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, OutOfBounds};
@@ -154,7 +154,7 @@ impl<'g> Tensor<'g> {
         (placed.ge(0) & placed.lt(n)).select(taken, missing(taken))
     }
 
-    /// The elements, or slices, at these indices along the leading dimensions, one index tensor for each: `x[i, j]`. Index tensors
+    /// Returns the elements, or slices, at these indices along the leading dimensions, one index tensor for each: `x[i, j]`. Index tensors
     /// broadcast; their dimensions come first. Out-of-bounds indices are clamped.
     ///
     /// ```
@@ -208,7 +208,7 @@ impl OutOfBounds {
         if indices.is_poisoned() || !indices.dtype().is_integer() {
             return indices;
         }
-        // XLA clamps indices to the last slice in their own type, which may be too narrow for that bound.
+        // XLA clamps indices in their element type, which may be too narrow to represent the last valid index.
         let indices = wide(indices, n);
         match self {
             OutOfBounds::Clip => indices,
@@ -218,7 +218,7 @@ impl OutOfBounds {
     }
 }
 
-/// Indices in an integer type that can represent `n`.
+/// Converts the indices to `i32` if their element type cannot represent `n`.
 #[track_caller]
 pub(super) fn wide(indices: Tensor<'_>, n: i64) -> Tensor<'_> {
     match crate::number::encode_integer(indices.dtype(), n) {
@@ -237,7 +237,7 @@ pub(super) fn from_last(indices: Tensor<'_>, n: i64) -> Tensor<'_> {
     indices.lt(0).select(indices + n, indices)
 }
 
-/// The fill value of out-of-bounds reads.
+/// Returns the fill value of out-of-bounds reads, a scalar of the element type of `like`: see [`OutOfBounds::Fill`].
 #[track_caller]
 fn missing(like: Tensor<'_>) -> Tensor<'_> {
     let (g, dtype) = (like.graph(), like.dtype());
@@ -248,7 +248,7 @@ fn missing(like: Tensor<'_>) -> Tensor<'_> {
     }
 }
 
-/// Combines indices along several dimensions into index vectors along a new last dimension.
+/// Combines indices along several dimensions into index vectors along a new last dimension; `None` after an error.
 #[track_caller]
 pub(super) fn vectors<'g>(of: Tensor<'g>, indices: &[Tensor<'g>]) -> Option<Tensor<'g>> {
     let g = of.graph();
@@ -274,7 +274,7 @@ pub(super) fn vectors<'g>(of: Tensor<'g>, indices: &[Tensor<'g>]) -> Option<Tens
     Some(g.stack(&parts, -1)).filter(|stacked| !stacked.is_poisoned())
 }
 
-/// The position of operand dimension `d` in a result in which `rank` dimensions replace dimension `dim`.
+/// Returns the position of operand dimension `d` in a result in which `rank` dimensions replace dimension `dim`.
 pub(super) fn place(d: usize, dim: usize, rank: usize) -> u32 {
     (if d < dim { d } else { d + rank }) as u32
 }

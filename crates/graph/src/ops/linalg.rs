@@ -7,8 +7,8 @@ use crate::axes::Axes;
 use crate::error::ErrorKind;
 
 impl<'g> Tensor<'g> {
-    /// Cholesky factor: the lower triangular matrix whose product with its transpose is this matrix. Batched over leading dimensions; the
-    /// symmetric part of each matrix is used.
+    /// Cholesky factor: the lower triangular matrix whose product with its transpose is this matrix. Leading dimensions are batch
+    /// dimensions; the symmetric part of each matrix is used.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -38,7 +38,7 @@ impl<'g> Tensor<'g> {
         self.graph().make(&[self, b.into()], |m, values| m.infer(kind, values, &[]))
     }
 
-    /// A Fourier transform of the last dimensions: `lengths` are the FFT lengths.
+    /// Computes a Fourier transform of the last dimensions: `lengths` are the FFT lengths.
     ///
     /// ```
     /// # use shardc_graph::{DType, FftKind, Graph, Mesh};
@@ -71,7 +71,7 @@ impl<'g> Tensor<'g> {
         self.fft_of(FftKind::Fft, &[self.size(-1)])
     }
 
-    /// The inverse of [`fft`](Tensor::fft).
+    /// Computes the inverse of [`fft`](Tensor::fft).
     ///
     /// ```
     /// # use shardc_graph::{DType, Graph, Mesh};
@@ -103,7 +103,7 @@ impl<'g> Tensor<'g> {
         self.fft_of(FftKind::Rfft, &[self.size(-1)])
     }
 
-    /// The inverse of [`rfft`](Tensor::rfft): `n` real numbers.
+    /// Computes the inverse of [`rfft`](Tensor::rfft): `n` real numbers.
     ///
     /// ```
     /// # use shardc_graph::{DType, Graph, Mesh};
@@ -119,7 +119,7 @@ impl<'g> Tensor<'g> {
         self.fft_of(FftKind::Irfft, &[n])
     }
 
-    /// The L2 norm over dimensions, which are removed. For 16-bit floats it is computed in 32 bits.
+    /// Returns the L2 norm over dimensions, which are removed. The norm of 16-bit floats is computed in 32 bits.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -135,8 +135,8 @@ impl<'g> Tensor<'g> {
         self.wide().square().sum(axes).sqrt().to(self.dtype())
     }
 
-    /// The norm of this order over dimensions, which are removed: `sum(abs(x)^order)^(1/order)`. Order infinity is the largest absolute
-    /// value, order 0 the number of nonzero elements.
+    /// Returns the norm of this order over dimensions, which are removed: `sum(abs(x)^order)^(1/order)`. Order infinity is the largest
+    /// absolute value, order minus infinity the smallest, and order 0 the number of nonzero elements.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -164,7 +164,7 @@ impl<'g> Tensor<'g> {
         }
     }
 
-    /// The `k`-th diagonal above the main diagonal, of matrices in the last two dimensions.
+    /// Returns the `k`-th diagonal above the main diagonal, of matrices in the last two dimensions.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -192,7 +192,7 @@ impl<'g> Tensor<'g> {
         picked.move_axis(0, -1)
     }
 
-    /// The sum of the diagonal of matrices in the last two dimensions.
+    /// Returns the sum of the diagonal of matrices in the last two dimensions.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -269,7 +269,8 @@ impl<'g> Tensor<'g> {
         self.graph().stack(&[part(1, 2), part(2, 0), part(0, 1)], -1)
     }
 
-    /// The sum of squared deviations from the mean over dimensions, which are removed, divided by the number of elements minus `ddof`.
+    /// Returns the sum of squared deviations from the mean over dimensions, which are removed, divided by the number of elements minus
+    /// `ddof`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -288,7 +289,7 @@ impl<'g> Tensor<'g> {
         sum / (count - ddof) as f64
     }
 
-    /// The standard deviation over dimensions, which are removed: the square root of the [variance](Tensor::var).
+    /// Returns the standard deviation over dimensions, which are removed: the square root of the [variance](Tensor::var).
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

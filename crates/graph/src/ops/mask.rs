@@ -7,7 +7,8 @@ use crate::error::ErrorKind;
 use crate::graph::Graph;
 
 impl<'g> Tensor<'g> {
-    /// The lower triangle of matrices in the last two dimensions, up to the `k`-th diagonal above the main diagonal; the rest is zero.
+    /// Returns the lower triangle of matrices in the last two dimensions, up to the `k`-th diagonal above the main diagonal; the rest is
+    /// zero.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -24,7 +25,8 @@ impl<'g> Tensor<'g> {
         self.graph().tri(rows, columns, k).select(self, 0)
     }
 
-    /// The upper triangle of matrices in the last two dimensions, from the `k`-th diagonal above the main diagonal; the rest is zero.
+    /// Returns the upper triangle of matrices in the last two dimensions, from the `k`-th diagonal above the main diagonal; the rest is
+    /// zero.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -60,7 +62,7 @@ impl Graph {
         (row + k).ge(column)
     }
 
-    /// The identity matrix.
+    /// Creates the identity matrix.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

@@ -55,7 +55,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The transposed matrix: the tensor with its last two dimensions swapped.
+    /// Returns the transposed matrix: the tensor with its last two dimensions swapped.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -71,7 +71,7 @@ impl<'g> Tensor<'g> {
         self.swap_axes(-1, -2)
     }
 
-    /// The tensor with two dimensions swapped.
+    /// Returns the tensor with two dimensions swapped.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -93,7 +93,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The tensor with one dimension moved to another position; the other dimensions keep their order.
+    /// Returns the tensor with one dimension moved to another position; the other dimensions keep their order.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -200,7 +200,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The slice of a range along dimension `axis`: `x.slice(0, 2..)`. Negative bounds count from the last: `x.slice(-1, -3..)`,
+    /// Returns the slice of a range along dimension `axis`: `x.slice(0, 2..)`. Negative bounds count from the last: `x.slice(-1, -3..)`,
     /// `x.slice(0, (1, -1))`.
     ///
     /// ```
@@ -240,7 +240,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The elements from `start` to `limit` (exclusive) with `stride`, along each dimension.
+    /// Returns the elements from `start` to `limit` (exclusive) with `stride`, along each dimension.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -504,7 +504,7 @@ fn concatenate(m: &mut Maker<'_>, values: &[ValueId], axis: i64) -> KindResult<V
     m.infer(OpKind::Concatenate { dim: dim as u32 }, values, &[])
 }
 
-/// A shape with -1 replaced by the inferred size.
+/// Returns the shape with -1 replaced by the inferred size; an error unless it has as many elements as shape `from`.
 fn completed(from: &[i64], mut shape: Vec<i64>) -> KindResult<Vec<i64>> {
     let have: i64 = from.iter().product();
     if let Some(free) = shape.iter().position(|&n| n == -1) {
@@ -520,7 +520,7 @@ fn completed(from: &[i64], mut shape: Vec<i64>) -> KindResult<Vec<i64>> {
     if have == want { Ok(shape) } else { Err(ErrorKind::ElementCount { have, want, shape }) }
 }
 
-/// A value reshaped to a shape with the same number of elements.
+/// Returns a value reshaped to a shape with the same number of elements.
 pub(crate) fn reshape(m: &mut Maker<'_>, value: ValueId, shape: &[i64]) -> KindResult<ValueId> {
     if m.shape_of(value) == shape {
         return Ok(value);
@@ -537,7 +537,7 @@ pub(crate) fn transpose(m: &mut Maker<'_>, value: ValueId, permutation: &[usize]
     m.infer(OpKind::Transpose { permutation }, &[value], &[])
 }
 
-/// The slice of a tensor of this shape that selects all elements.
+/// Creates a slice specification that selects all elements of a tensor of this shape.
 fn whole(shape: &[i64]) -> SliceSpec {
     SliceSpec {
         start: SizeList::from_elem(0, shape.len()),
@@ -548,7 +548,7 @@ fn whole(shape: &[i64]) -> SliceSpec {
 
 /// A range of elements along a dimension: a Rust range, or a pair of bounds. Negative bounds count from the last.
 pub trait SliceRange {
-    /// The first element and the end (exclusive), along a dimension of size `n`.
+    /// Returns the first element and the end (exclusive), along a dimension of size `n`.
     fn bounds(self, n: i64) -> (i64, i64);
 }
 

@@ -24,7 +24,7 @@ impl<'g> Tensor<'g> {
         self.pool(ReductionKind::Max, sizes, strides, padding)
     }
 
-    /// The minimum of each window.
+    /// Min pooling: the minimum of each window. Sizes and strides are given as for [`max_pool`](Tensor::max_pool).
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, Padding};
@@ -40,7 +40,7 @@ impl<'g> Tensor<'g> {
         self.pool(ReductionKind::Min, sizes, strides, padding)
     }
 
-    /// The sum of each window.
+    /// Sum pooling: the sum of each window. Sizes and strides are given as for [`max_pool`](Tensor::max_pool).
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, Padding};
@@ -120,7 +120,7 @@ impl<'g> Tensor<'g> {
         }
     }
 
-    /// Reduces each window.
+    /// Reduces each window over the spatial dimensions.
     #[track_caller]
     fn pool(self, kind: ReductionKind, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
         self.graph().make(&[self], |m, values| {
@@ -150,7 +150,7 @@ impl<'g> Tensor<'g> {
     }
 }
 
-/// Windows over all dimensions of a shape.
+/// Returns the window specification with one size and stride per dimension of `shape`.
 fn windows(shape: &[i64], sizes: &[i64], strides: &[i64], padding: &Padding) -> KindResult<WindowSpec> {
     let rank = shape.len();
     if sizes.len() != rank || strides.len() != rank {

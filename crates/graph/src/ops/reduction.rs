@@ -72,7 +72,7 @@ reductions! {
 }
 
 impl<'g> Tensor<'g> {
-    /// The mean over dimensions, which are removed. For 16-bit floats it is computed in 32 bits.
+    /// Returns the mean over dimensions, which are removed. The mean of 16-bit floats is computed in 32 bits.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -88,7 +88,7 @@ impl<'g> Tensor<'g> {
         self.mean_of(axes.into(), false)
     }
 
-    /// The mean over dimensions, which are kept with size one.
+    /// Returns the mean over dimensions, which are kept with size one.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -104,8 +104,8 @@ impl<'g> Tensor<'g> {
         self.mean_of(axes.into(), true)
     }
 
-    /// The variance over dimensions, which are removed: the mean squared deviation from the mean. For 16-bit floats it is computed in 32
-    /// bits.
+    /// Returns the variance over dimensions, which are removed: the mean squared deviation from the mean. The variance of 16-bit floats is
+    /// computed in 32 bits.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -162,14 +162,14 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The tensor converted to its accumulation type.
+    /// Returns the tensor converted to its accumulation type.
     #[track_caller]
     pub(crate) fn wide(self) -> Tensor<'g> {
         self.to(summed_in(self.dtype()))
     }
 }
 
-/// The accumulation type of an element type: sums of thousands of 16-bit floats would stagnate or overflow.
+/// Returns the accumulation type of an element type: sums of thousands of 16-bit floats would stagnate or overflow.
 fn summed_in(dtype: DType) -> DType {
     if matches!(dtype, DType::BF16 | DType::F16) { DType::F32 } else { dtype }
 }

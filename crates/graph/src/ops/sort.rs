@@ -24,7 +24,7 @@ impl<'g> Tensor<'g> {
         sorted[0]
     }
 
-    /// The indices that would sort the tensor along dimension `axis`, as `i32`: see [`sort`](Tensor::sort).
+    /// Returns the indices that would sort the tensor along dimension `axis`, as `i32`: see [`sort`](Tensor::sort).
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -80,8 +80,8 @@ impl<'g> Tensor<'g> {
         self.sort(axis).flip(axis)
     }
 
-    /// The insertion index of each element of `queries` in this sorted tensor of rank one, as `i32`: the number of smaller elements, or of
-    /// elements not larger if `right` (`numpy.searchsorted`). Each query is compared with all elements.
+    /// Returns the insertion index of each element of `queries` in this sorted tensor of rank one, as `i32`: the number of smaller
+    /// elements, or of elements not larger if `right` (`numpy.searchsorted`). Each query is compared with all elements.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -102,7 +102,7 @@ impl<'g> Tensor<'g> {
         before.to(DType::I32).sum(-1)
     }
 
-    /// The `k` largest elements along the last dimension in descending order, and their indices, as `i32`.
+    /// Returns the `k` largest elements along the last dimension in descending order, and their indices, as `i32`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -122,8 +122,8 @@ impl<'g> Tensor<'g> {
         (made[0], made[1])
     }
 
-    /// The index of the largest element along dimension `axis`, which is removed, as `i32`; the first index on ties. NaN is larger than all
-    /// numbers.
+    /// Returns the index of the largest element along dimension `axis`, which is removed, as `i32`; the first index on ties. NaN is larger
+    /// than all numbers.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -139,8 +139,8 @@ impl<'g> Tensor<'g> {
         self.arg_extreme("argmax", axis, true)
     }
 
-    /// The index of the smallest element along dimension `axis`, which is removed, as `i32`; the first index on ties. NaN is smaller than
-    /// all numbers.
+    /// Returns the index of the smallest element along dimension `axis`, which is removed, as `i32`; the first index on ties. NaN is
+    /// smaller than all numbers.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -175,7 +175,7 @@ impl<'g> Tensor<'g> {
     }
 }
 
-/// An iota along a dimension, in the shape of a value.
+/// Creates an iota along a dimension, in the shape of a value.
 fn numbers(m: &mut Maker<'_>, value: ValueId, axis: i64) -> KindResult<ValueId> {
     let shape = m.shape_of(value);
     let dim = axes::one("sort", axis, &shape)?;
@@ -210,7 +210,7 @@ fn sort(m: &mut Maker<'_>, values: &[ValueId], axis: i64) -> KindResult<Vec<Valu
     m.infer_many(OpKind::Sort { dim: Some(dim as i64), stable: Some(true) }, values, &[region])
 }
 
-/// A region that selects the larger or smaller of two elements, with its index.
+/// Creates a region that selects the larger or smaller of two elements, with its index.
 fn pick(m: &mut Maker<'_>, dtype: DType, largest: bool) -> RegionId {
     let module = &mut m.state.module;
     let (of, place) = (module.types.tensor(&[], dtype), module.types.tensor(&[], DType::I32));

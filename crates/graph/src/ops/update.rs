@@ -8,9 +8,9 @@ use crate::graph::Maker;
 use crate::{RegionBody, Tensor, axes, number};
 
 impl<'g> Tensor<'g> {
-    /// The tensor with the slices at `indices` along dimension `axis` replaced by `updates`, in which the dimensions of `indices` replace
-    /// dimension `axis`: `x.at[indices].set(updates)`. Negative indices count from the last; other out-of-bounds indices have no effect. If
-    /// several updates apply to a slice, it is undefined which of them the result contains.
+    /// Returns the tensor with the slices at `indices` along dimension `axis` replaced by `updates`, in which the dimensions of `indices`
+    /// replace dimension `axis`: `x.at[indices].set(updates)`. Negative indices count from the last; other out-of-bounds indices have no
+    /// effect. If several updates apply to a slice, the result contains an unspecified one of them.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -33,7 +33,7 @@ impl<'g> Tensor<'g> {
         self.update_at(indices.into(), updates.into(), axis, None)
     }
 
-    /// The tensor with `updates` added to the slices at `indices` along dimension `axis`: `x.at[indices].add(updates)`.
+    /// Returns the tensor with `updates` added to the slices at `indices` along dimension `axis`: `x.at[indices].add(updates)`.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -56,7 +56,7 @@ impl<'g> Tensor<'g> {
         self.update_at(indices.into(), updates.into(), axis, Some(ReductionKind::Add))
     }
 
-    /// The tensor with the slices at `indices` along dimension `axis` multiplied by `updates`.
+    /// Returns the tensor with the slices at `indices` along dimension `axis` multiplied by `updates`.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -79,7 +79,8 @@ impl<'g> Tensor<'g> {
         self.update_at(indices.into(), updates.into(), axis, Some(ReductionKind::Mul))
     }
 
-    /// The tensor with the slices at `indices` along dimension `axis` replaced by the maximum of them and `updates`.
+    /// Returns the tensor with the slices at `indices` along dimension `axis` replaced by the elementwise maximum of the slices and
+    /// `updates`.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -102,7 +103,8 @@ impl<'g> Tensor<'g> {
         self.update_at(indices.into(), updates.into(), axis, Some(ReductionKind::Max))
     }
 
-    /// The tensor with the slices at `indices` along dimension `axis` replaced by the minimum of them and `updates`.
+    /// Returns the tensor with the slices at `indices` along dimension `axis` replaced by the elementwise minimum of the slices and
+    /// `updates`.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -137,7 +139,7 @@ impl<'g> Tensor<'g> {
         self.update_inside(indices, updates, axis, kind)
     }
 
-    /// An update at `indices`, which are not negative.
+    /// Updates slices at non-negative `indices`: combines them with `updates` by `kind`, or replaces them if `kind` is `None`.
     #[track_caller]
     fn update_inside(
         self,
@@ -272,7 +274,7 @@ impl<'g> Tensor<'g> {
     }
 }
 
-/// A region that returns the second of two scalars.
+/// Creates a region that returns the second of two scalars.
 fn second(m: &mut Maker<'_>, dtype: DType) -> RegionId {
     let module = &mut m.state.module;
     let ty = module.types.tensor(&[], dtype);

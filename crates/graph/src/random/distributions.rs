@@ -18,7 +18,7 @@ fn layout(dtype: DType) -> Option<(DType, i64, DType)> {
     }
 }
 
-/// The smallest positive normal number of a float type.
+/// Returns the smallest positive normal number of a float type.
 fn tiny(dtype: DType) -> f64 {
     match dtype {
         DType::F64 => f64::MIN_POSITIVE,
@@ -27,7 +27,7 @@ fn tiny(dtype: DType) -> f64 {
     }
 }
 
-/// The next representable number towards zero, for powers of two.
+/// Returns the next representable number towards zero; `number` must be a power of two or its negative.
 fn before(dtype: DType, number: f64) -> f64 {
     let mantissa = layout(dtype).map_or(23, |(_, mantissa, _)| mantissa);
     number * (1.0 - power_of_two(-(mantissa as i32) - 1))
@@ -194,7 +194,7 @@ impl<'g> Key<'g> {
         offset.to(DType::I32) + i64::from(low)
     }
 
-    /// The numbers from 0 to `n` (exclusive) in random order, as `i32`.
+    /// Returns the numbers from 0 to `n` (exclusive) in random order, as `i32`.
     ///
     /// ```
     /// # use shardc_graph::{Graph, Mesh};
@@ -220,7 +220,7 @@ impl<'g> Key<'g> {
     }
 }
 
-/// A bound as a tensor of the element type.
+/// Returns a bound as a tensor of the element type.
 #[track_caller]
 fn as_tensor<'g>(like: Tensor<'g>, bound: Operand<'g>) -> Tensor<'g> {
     let g = like.graph();

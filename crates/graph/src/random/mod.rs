@@ -1,7 +1,7 @@
 //! Random numbers identical to those of `jax.random`, bit for bit.
 //!
-//! Use each [`Key`] only once: it always yields the same numbers. The generator is counter-based, so each device generates its own shard
-//! without communication.
+//! Use each [`Key`] only once: a key always yields the same numbers. The generator is counter-based, so each device generates its own
+//! shard without communication.
 
 mod distributions;
 mod threefry;
@@ -18,7 +18,7 @@ pub struct Key<'g> {
 }
 
 impl Graph {
-    /// The key for a seed, like `jax.random.key`.
+    /// Returns the key for a seed, like `jax.random.key`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -33,7 +33,7 @@ impl Graph {
 }
 
 impl<'g> Key<'g> {
-    /// A key from two words, for example a parameter of the program.
+    /// Creates a key from two words, for example a parameter of the program.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Key, Mesh};
@@ -52,7 +52,7 @@ impl<'g> Key<'g> {
         Key { words }
     }
 
-    /// The two words.
+    /// Returns the two words of the key, a tensor `ui32[2]`.
     ///
     /// ```
     /// # use shardc_graph::{Graph, Mesh};

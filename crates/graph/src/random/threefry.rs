@@ -8,7 +8,7 @@ use crate::Tensor;
 /// The rotation distance of the second word in each round; the two lists alternate.
 const ROTATIONS: [[i64; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
 
-/// Parity constant of the key's third word, so that it is not zero if the other words are.
+/// Parity constant that is combined with the key's third word, which is then nonzero if the other two words are zero.
 const PARITY: i64 = 0x1bd1_1bda;
 
 /// Encrypts blocks of two words each.
@@ -28,7 +28,7 @@ pub(super) fn cipher<'g>(key: Key<'g>, first: Tensor<'g>, second: Tensor<'g>) ->
     (x, y)
 }
 
-/// The encrypted row-major indices of a tensor's elements.
+/// Returns the encrypted row-major indices of the elements of a tensor of shape `shape`, as two words each.
 #[track_caller]
 pub(super) fn blocks<'g>(key: Key<'g>, shape: &[i64]) -> (Tensor<'g>, Tensor<'g>) {
     let g = key.words.graph();

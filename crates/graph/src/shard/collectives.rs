@@ -12,7 +12,7 @@ use crate::{Tensor, axes};
 
 /// Names of one or several mesh axes, major to minor.
 pub trait AxisNames {
-    /// The names.
+    /// Returns the axis names, major to minor.
     fn names(&self) -> Vec<&str>;
 }
 
@@ -160,8 +160,8 @@ impl<'g> Tensor<'g> {
         self.with_one_each("psum_scatter_stacked", &axes, dim).psum_scatter(axes, dim).squeeze(dim)
     }
 
-    /// All-to-all along these axes: device `i` gets element `i` along dimension `split` from each device, and stacks them along a new
-    /// dimension `concat` of the result. Dimension `split` is removed (`jax.lax.all_to_all` without `tiled`).
+    /// All-to-all along these axes: device `i` gets element `i` along dimension `split` from each device, and stacks the elements along a
+    /// new dimension `concat` of the result. Dimension `split` is removed (`jax.lax.all_to_all` without `tiled`).
     ///
     /// Reports the errors of [`Tensor::psum_scatter_stacked`].
     #[must_use]
@@ -273,8 +273,8 @@ impl<'g> Tensor<'g> {
 }
 
 impl Graph {
-    /// The index of the device along these axes, a scalar `i32`, inside a `shard_map` over them; with several axes, the last one varies
-    /// fastest.
+    /// Returns the index of the device along these axes, a scalar `i32`, inside a `shard_map` over the axes. With several axes, the last
+    /// axis varies fastest.
     ///
     /// Reports an error if the call is not inside a `shard_map` over the axes.
     #[must_use]
@@ -300,7 +300,7 @@ impl Graph {
         table.dynamic_index(0, device.to(DType::I32))
     }
 
-    /// The number of devices along these axes (JAX's `axis_size`); axes that the mesh lacks count as 1.
+    /// Returns the number of devices along these axes (JAX's `axis_size`); axes that the mesh lacks count as 1.
     #[must_use]
     pub fn axes_size(&self, axes: &impl AxisNames) -> i64 {
         let mesh = self.mesh();
@@ -308,7 +308,7 @@ impl Graph {
     }
 }
 
-/// Axes of an enclosing `shard_map`, by name.
+/// Returns the manual axes with these names; an error if an axis is not manual in an enclosing `shard_map`, or is listed twice.
 pub(super) fn manual_axes(m: &Maker<'_>, names: &[&str]) -> KindResult<AxisList> {
     let mesh = &m.state.module.meshes[m.state.mesh];
     let manual: AxisList = m.state.manual.iter().flatten().copied().collect();
@@ -329,21 +329,21 @@ pub(super) fn manual_axes(m: &Maker<'_>, names: &[&str]) -> KindResult<AxisList>
     Ok(axes)
 }
 
-/// The participants of a collective.
+/// The groups of devices that take part in a collective, and the number of devices in a group.
 struct Met {
     groups: ReplicaGroups,
     size: i64,
 }
 
 impl Met {
-    /// The devices along axes of an enclosing `shard_map`.
+    /// Returns the groups of devices along axes of an enclosing `shard_map`.
     fn along(m: &Maker<'_>, names: &[&str]) -> KindResult<Met> {
         let axes = manual_axes(m, names)?;
         let mesh = &m.state.module.meshes[m.state.mesh];
         Ok(Met { groups: mesh.replica_groups(&axes), size: mesh.axes_size(&axes) })
     }
 
-    /// The size of a device's block of a dimension.
+    /// Returns the size of one device's block along dimension `dim`; an error if the dimension is not divisible by the group size.
     fn part_of(&self, op: &str, shape: &[i64], dim: usize) -> KindResult<i64> {
         if shape[dim] % self.size == 0 {
             return Ok(shape[dim] / self.size);
@@ -387,7 +387,7 @@ impl Met {
     }
 }
 
-/// Rejects sums of `i1`.
+/// Rejects element type `i1` for collectives that sum.
 fn adds(op: &str, dtype: DType) -> KindResult<()> {
     match dtype {
         DType::I1 => Err(ErrorKind::Operands(format!(
@@ -398,7 +398,7 @@ fn adds(op: &str, dtype: DType) -> KindResult<()> {
 }
 
 impl Maker<'_> {
-    /// Returns the tensor type with a different shape, if that is valid.
+    /// Returns the tensor type with the element type of `value` and shape `shape`; an error if the shape is invalid.
     fn type_like(&mut self, value: ValueId, shape: &[i64]) -> KindResult<TypeId> {
         check_shape(shape)?;
         let dtype = self.dtype_of(value);

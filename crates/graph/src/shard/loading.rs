@@ -2,8 +2,8 @@
 
 use crate::{GraphError, Mesh, PartitionSpec, Placement, Tensor, placement};
 
-/// A partition specification on a mesh, for data loaders: it gives the placement of loaded arrays, and annotates the parameter that they
-/// are passed to. Corresponds to the `ShardingSpec` of PyTorch/XLA's loaders.
+/// A partition specification on a mesh, for data loaders. The specification determines the placement of loaded arrays, and the sharding
+/// of the parameter that they are passed to, like the `ShardingSpec` of PyTorch/XLA's loaders.
 ///
 /// ```
 /// use shardc_graph::{Mesh, ShardingSpec, spec};
@@ -21,13 +21,13 @@ pub struct ShardingSpec {
 }
 
 impl ShardingSpec {
-    /// A sharding of arrays by `spec`.
+    /// Creates a sharding of arrays by `spec`.
     #[must_use]
     pub fn new(mesh: &Mesh, spec: PartitionSpec) -> ShardingSpec {
         ShardingSpec { mesh: mesh.clone(), spec }
     }
 
-    /// A sharding of batches: arrays of rank `rank`, whose first dimension is sharded over these axes.
+    /// Creates a sharding of batches: arrays of rank `rank`, whose first dimension is sharded over these axes.
     ///
     /// ```
     /// use shardc_graph::{Mesh, ShardingSpec, spec};
@@ -44,25 +44,25 @@ impl ShardingSpec {
         ShardingSpec::new(mesh, spec)
     }
 
-    /// The mesh.
+    /// Returns the mesh that the axes of the specification refer to.
     #[must_use]
     pub fn mesh(&self) -> &Mesh {
         &self.mesh
     }
 
-    /// The partition specification.
+    /// Returns the partition specification.
     #[must_use]
     pub fn spec(&self) -> &PartitionSpec {
         &self.spec
     }
 
-    /// Whether an array of this shape can have this sharding: its rank is the number of entries, and the mesh has the axes.
+    /// Returns whether an array of this shape can have this sharding: its rank is the number of entries, and the mesh has the axes.
     #[must_use]
     pub fn can_apply(&self, shape: impl AsRef<[i64]>) -> bool {
         placement(&self.mesh, shape, &self.spec).is_ok()
     }
 
-    /// The placement of an array of this shape.
+    /// Returns the placement of an array of this shape.
     ///
     /// # Errors
     /// The specification does not fit the mesh or the shape.
@@ -71,7 +71,8 @@ impl ShardingSpec {
         placement(&self.mesh, shape, &self.spec)
     }
 
-    /// Annotates a tensor with this sharding; see [`Tensor::mark_sharding`]. The mesh of its graph must have these axes.
+    /// Annotates a tensor with this sharding; see [`Tensor::mark_sharding`]. The mesh of the tensor's graph must have the axes of the
+    /// specification.
     #[track_caller]
     pub fn apply<'g>(&self, tensor: Tensor<'g>) -> Tensor<'g> {
         tensor.mark_sharding(self.spec.clone())

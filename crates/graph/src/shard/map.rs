@@ -9,12 +9,12 @@ use crate::{PartitionSpec, Tree};
 
 impl Graph {
     /// Runs `body` on each device with local blocks of the inputs (JAX's `shard_map`). Each tensor of `inputs` is sharded as its entry of
-    /// `in_specs` specifies. `body` returns local blocks, from which the results are assembled as `out_specs` specifies. It can use
-    /// collectives such as [`psum`](crate::Tensor::psum) and [`all_gather`](crate::Tensor::all_gather).
+    /// `in_specs` specifies. `body` returns local blocks, from which the results are assembled as `out_specs` specifies. `body` can
+    /// use collectives such as [`psum`](crate::Tensor::psum) and [`all_gather`](crate::Tensor::all_gather).
     ///
-    /// Tensors that `body` captures are replicated. If a result specification omits an axis, the devices along it must return the same
-    /// value, for example a sum over the axis, or values computed only from inputs not sharded over it. It is an error if this cannot be
-    /// inferred, unless [`assume_replicated`](crate::Tensor::assume_replicated) asserts it.
+    /// Tensors that `body` captures are replicated. If a result specification omits an axis, the devices along that axis must return the
+    /// same value. Examples are a sum over the axis, and a value computed only from inputs that are not sharded over the axis. If equality
+    /// cannot be inferred, the call reports an error, unless [`assume_replicated`](crate::Tensor::assume_replicated) asserts equality.
     ///
     /// ```
     /// use shardc_graph::{DType::F32, Graph, Mesh, spec};
@@ -127,7 +127,7 @@ impl Graph {
         tree.rebuilt(&made)
     }
 
-    /// The axes of these names, in mesh order; an error if one of them is already manual in an enclosing `shard_map`.
+    /// Returns the axes of these names, in mesh order; an error if one of them is already manual in an enclosing `shard_map`.
     fn free_axes(&self, names: &[&str]) -> KindResult<AxisList> {
         let state = self.state.borrow();
         let mesh = &state.module.meshes[state.mesh];
@@ -161,7 +161,7 @@ enum Way {
     ToWholes,
 }
 
-/// The sharding of each tensor, and its type after conversion.
+/// Returns the sharding of each tensor by its specification, and the tensor's type after the conversion `way`.
 fn blocks(
     m: &mut Maker<'_>,
     axes: &[AxisRef],
@@ -203,7 +203,8 @@ fn blocks(
     Ok((shardings, others))
 }
 
-/// A sharding over manual axes only; the other axes are left open.
+/// Returns the sharding of `spec`; an error if an axis of `spec` is not manual. Dimensions are open if some axes of the mesh are not
+/// manual.
 fn sharding(
     m: &mut Maker<'_>,
     axes: &[AxisRef],

@@ -11,12 +11,12 @@ use crate::{PartitionSpec, Placement, Tensor, placement_of};
 impl<'g> Tensor<'g> {
     /// Annotates the tensor with a sharding, and returns it.
     ///
-    /// On a parameter, this is the sharding of the input. To replace it by a different sharding, call
+    /// On a parameter, the annotation is the sharding of the input. To replace it by a different sharding, call
     /// [`clear_sharding`](Tensor::clear_sharding) first, as in PyTorch/XLA.
     ///
-    /// On any other tensor it is a sharding constraint, like `jax.lax.with_sharding_constraint`, and later uses of this handle are uses of
-    /// the constrained tensor. A second call with a different sharding adds another constraint: uses between the two calls read the first
-    /// constraint, later uses read the second. The gradient of a constrained tensor gets the same constraint.
+    /// On any other tensor, the annotation is a sharding constraint, like `jax.lax.with_sharding_constraint`. Later uses of this handle are
+    /// uses of the constrained tensor. A second call with a different sharding adds another constraint: uses between the two calls read the
+    /// first constraint, later uses read the second. The gradient of a constrained tensor gets the same constraint.
     ///
     /// A repeated call with an equal sharding has no effect.
     ///
@@ -24,7 +24,8 @@ impl<'g> Tensor<'g> {
     /// it from the closure.
     ///
     /// Reports an error if the specification does not have one entry per dimension, names an axis that the mesh lacks, or repeats an axis.
-    /// It must not name an axis of an enclosing `shard_map`, and a parameter must not be marked already with a different sharding.
+    /// Also reports an error if the specification names an axis of an enclosing `shard_map`, or if a parameter is already marked with a
+    /// different sharding.
     #[track_caller]
     pub fn mark_sharding(self, spec: PartitionSpec) -> Tensor<'g> {
         self.mark(On::Handle, |state, shape| {
@@ -32,8 +33,8 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// A copy of the tensor with this sharding constraint, also on its gradient; the tensor itself is unchanged. Except on a parameter,
-    /// that is the only difference from [`mark_sharding`](Tensor::mark_sharding).
+    /// Returns a copy of the tensor with this sharding constraint, which also applies to its gradient; the tensor itself is unchanged.
+    /// Except on a parameter, the copy is the only difference from [`mark_sharding`](Tensor::mark_sharding).
     ///
     /// Reports the errors of `mark_sharding`.
     #[must_use]
@@ -145,7 +146,7 @@ impl<'g> Tensor<'g> {
         self
     }
 
-    /// The annotated sharding of the tensor, if any: see [`Tensor::mark_sharding`].
+    /// Returns the annotated sharding of the tensor, if any: see [`Tensor::mark_sharding`].
     #[must_use]
     pub fn sharding(self) -> Option<TensorSharding> {
         let state = self.graph().state.borrow();
@@ -153,7 +154,7 @@ impl<'g> Tensor<'g> {
         state.marked(value).map(|id| state.module.shardings.get(id).clone())
     }
 
-    /// The placement of the tensor by its annotated sharding, if any; open dimensions count as unsharded.
+    /// Returns the placement of the tensor by its annotated sharding, if any; open dimensions count as unsharded.
     /// [`Placement::visualize`] draws it.
     #[must_use]
     pub fn placement(self) -> Option<Placement> {
@@ -164,8 +165,8 @@ impl<'g> Tensor<'g> {
 }
 
 impl Graph {
-    /// Annotates the result of this name with a sharding (JAX's `out_shardings`). This may be called at any time before the graph is
-    /// finished. Without an annotation, propagation chooses the sharding.
+    /// Annotates the result of this name with a sharding (JAX's `out_shardings`), at any time before the graph is finished. Without an
+    /// annotation, propagation chooses the sharding.
     ///
     /// [`Graph::finish`] reports the errors of [`Tensor::mark_sharding`], and an error if there is no result of this name, or if it is
     /// marked with two different shardings.
@@ -176,12 +177,12 @@ impl Graph {
     }
 }
 
-/// The target of a mark.
+/// The target of an annotation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum On {
-    /// The handle itself.
+    /// The handle of the tensor: later uses of the handle are annotated.
     Handle,
-    /// A copy of the tensor.
+    /// A new handle: the tensor itself is unchanged.
     Copy,
 }
 

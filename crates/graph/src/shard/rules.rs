@@ -38,7 +38,7 @@ impl AxisRules {
         self.and(name, &[])
     }
 
-    /// The sharding of a tensor with these dimension names; an empty name is an unsharded dimension.
+    /// Returns the sharding of a tensor with these dimension names; an empty name is an unsharded dimension.
     ///
     /// # Errors
     /// A name has no rule, or two dimensions have the same name.

@@ -52,7 +52,7 @@ fn given_derivatives_that_do_not_fit_are_reported_once() {
         assert_eq!(errors.matches("error[").count(), 1, "{errors}");
         errors
     };
-    // The cotangent of a sum is a scalar, and the cotangent of its input is not.
+    // `backward` returns the scalar cotangent of the sum, but the cotangent of the input must have the shape of the input.
     let scalar = text(&|g, x| g.custom_vjp(x, |x| (x.sum(..), ()), |(), ct| ct));
     assert!(
         scalar.contains("the backward function of custom_vjp: tensor 0 must be tensor<8x4xf32>"),
@@ -70,7 +70,7 @@ fn given_derivatives_that_do_not_fit_are_reported_once() {
     assert!(around.contains("the closure captures a tensor"), "{around}");
 }
 
-/// The errors and warnings of a graph that returns the result of `make` for `x` and `w`.
+/// Returns the errors and warnings of a graph that returns the result of `make` for `x` and `w`.
 fn said(make: &dyn for<'g> Fn(&'g Graph, Tensor<'g>, Tensor<'g>) -> Tensor<'g>) -> (String, usize) {
     let g = graph();
     let y = make(&g, g.parameter("x", [4], F32), g.parameter("w", [4], F32));
@@ -102,7 +102,7 @@ fn the_loss_of_a_closure_does_not_pass_through_captured_tensors() {
         g.cond(x.sum(..).gt(0), || g.grad(loss, &w), || w)
     });
     assert!(errors.contains("the loss uses a captured tensor"), "{errors}");
-    // Tensors that the loss does not depend on may be defined anywhere.
+    // A captured tensor that does not depend on `w` may be defined outside of the closure.
     assert_eq!(
         said(&|g, x, w| {
             let h = x.exp();

@@ -15,7 +15,7 @@ fn x(g: &Graph) -> Tensor<'_> {
     g.parameter("x", [8, 4], F32)
 }
 
-/// The error with its hints and its notes about operands, without source locations.
+/// Returns the error with its hints and its notes about operands, without source locations.
 fn text(error: &GraphError) -> String {
     let diagnostic = error.to_diagnostic();
     assert!(
@@ -28,7 +28,7 @@ fn text(error: &GraphError) -> String {
     format!("{}: {}{operands}{hint}\n", diagnostic.code, diagnostic.message)
 }
 
-/// The errors of a graph.
+/// Returns the errors of a graph.
 fn reported(make: fn(&Graph)) -> String {
     let g = Graph::new("step", &mesh());
     make(&g);

@@ -10,7 +10,7 @@ use shardc_graph::{
     Graph, GraphErrors, Mesh, spec,
 };
 
-/// The rendered errors, with the lines of this file.
+/// Returns the rendered errors, with the lines of this file.
 fn shown(errors: &GraphErrors) -> String {
     let text = errors.render(&mut |_| Some(include_str!("gallery.rs").to_owned()), false);
     // On Windows, the separator of paths is a backslash.

@@ -12,7 +12,7 @@ fn graph() -> Graph {
     Graph::new("step", &Mesh::new(&[("data", 4), ("model", 2)]).unwrap())
 }
 
-/// The operations of the entry function with result types, one per line; those of regions are indented.
+/// Returns the operations of the entry function with result types, one per line; operations of nested regions are indented.
 fn listing(module: &Module) -> String {
     fn list(module: &Module, region: shardc_ir::RegionId, depth: usize, out: &mut String) {
         for &op in &module.regions[region].ops {
@@ -140,7 +140,7 @@ fn a_gradient_is_part_of_the_graph() {
         let w = g.parameter("w", [4, 2], F32);
         let y = x.dot(w);
         let [dx, dw] = g.grad((y * y.stop_gradient()).sum(..), &[x, w]);
-        // Earlier tensors stay valid, and gradients are tensors like others.
+        // Tensors created before `grad` stay valid, and gradients can be differentiated again.
         dw.dot(y.t()).sum(..) + g.grad(dx.square().sum(..), &w).sum(..)
     });
     insta::assert_snapshot!(text);

@@ -15,7 +15,7 @@ fn text(module: &Module, sharding: shardc_ir::ShardingId) -> String {
     sharding.display(&module.meshes[sharding.mesh])
 }
 
-/// The constraints of the program, in order.
+/// Returns the constraints of the program, in order.
 fn constraints(module: &Module) -> Vec<String> {
     let ops = module.bodies().flat_map(|body| module.walk(body));
     ops.filter_map(|op| match module.ops[op].kind {
@@ -83,7 +83,7 @@ fn a_tensor_is_marked_like_another() {
     let y = g.parameter("y", [8, 4], F32).shard_like(x);
     assert_eq!(y.sharding(), x.sharding());
     assert!((-y).shard_like(x).sharding().is_some());
-    // Neither is marked, but they are in one sharding group.
+    // Neither `a` nor `b` has an annotation; `shard_like` adds both to one sharding group.
     let (a, b) = (x.exp(), y.tanh());
     a.shard_like(b);
     let module = g.finish(&[("a", a), ("b", b)]).unwrap();

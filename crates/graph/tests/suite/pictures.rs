@@ -28,7 +28,7 @@ fn pictures() {
         (&mesh, &[8], spec!["data"]),
         (&mesh, &[8], spec![("data", "model")]),
         (&mesh, &[100_000], spec!["model"]),
-        // Uneven shards: three elements in four blocks, and five in four.
+        // Uneven shards: five elements along "data" have shards of different sizes, and some shards contain only padding.
         (&mesh, &[3, 5], spec!["model", "data"]),
         (&mesh, &[5], spec!["data"]),
         (&mesh, &[2, 8, 4], spec![None, "data", ("model",)]),
@@ -71,7 +71,7 @@ fn each_block_has_a_color() {
         plain += if i == 0 { part } else { part.split_once('m').unwrap().1 };
     }
     assert_eq!(plain, draw(&[4, 4], spec!["data", "model"], false));
-    // Adjacent blocks have different colours, even if a row has as many blocks as there are colours.
+    // Adjacent blocks have different colors, even if a row has as many blocks as there are colors.
     let wide = Mesh::new(&[("data", 2), ("model", 16)]).unwrap();
     let text = visualize_sharding(&wide, [2, 16], &spec!["data", "model"], true).unwrap();
     let rows: Vec<Vec<&str>> =

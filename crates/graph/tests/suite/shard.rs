@@ -163,7 +163,7 @@ fn errors_in_a_shard_map_are_reported() {
         let g = Graph::new("step", &mesh());
         let x = g.parameter("x", [8, 4], F32);
         let y = g.shard_map_over("data", x, &[spec!["data", None]], &[spec![_, _]], make);
-        // Operations that depend on it report no further errors.
+        // Operations that depend on the poisoned `y` report no further errors.
         let _ = y.exp().dot(y);
         let errors = g.finish(&[("y", y)]).unwrap_err();
         let line = |error: &shardc_graph::GraphError| {

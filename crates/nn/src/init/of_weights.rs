@@ -25,8 +25,8 @@ impl Part {
     }
 }
 
-/// Initial values of one array of NF4-quantized weights. The unquantized weights have the name, shape and initial values given here, which
-/// are equal for all arrays of the weights.
+/// Initial values of one array of NF4-quantized weights. All arrays of the same weights store the name, shape and initial values of the
+/// unquantized weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OfWeights {
     pub(crate) nf4: Nf4,
@@ -37,12 +37,12 @@ pub struct OfWeights {
 }
 
 impl OfWeights {
-    /// The name of the quantized weights.
+    /// Returns the name of the quantized weights.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The contribution of this array to the number of model weights: all weights for the payload, zero for the other arrays.
+    /// Returns the contribution of this array to the number of model weights: all weights for the payload, zero for the other arrays.
     pub(crate) fn num_weights(&self) -> i64 {
         if self.part == Part::Payload { self.shape.iter().product() } else { 0 }
     }

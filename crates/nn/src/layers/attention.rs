@@ -10,7 +10,7 @@ use crate::{Init, Scope};
 pub struct Seen {
     /// Causal attention: a position attends only to itself and earlier positions.
     pub causal: bool,
-    /// Sliding window: a position attends only to the nearest positions, this many including itself.
+    /// Sliding window: a position attends only to itself and to the positions before it, this many in total. Implies causal attention.
     pub window: Option<i64>,
     /// ALiBi: adds `slope * (key position - query position)` to the scores, with a slope per head (Press et al., "Train Short, Test Long",
     /// 2021).
@@ -20,7 +20,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// The attention mask for these positions of queries and keys, `[.., queries, keys]`; `None` if nothing is masked.
+    /// Returns the attention mask for these positions of queries and keys, `[.., queries, keys]`; `None` if nothing is masked.
     #[track_caller]
     pub(super) fn mask<'g>(&self, queries: Tensor<'g>, keys: Tensor<'g>) -> Option<Tensor<'g>> {
         let (queries, keys) = (queries.expand_dims(-1), keys.expand_dims(-2));
@@ -32,8 +32,8 @@ impl Seen {
     }
 }
 
-/// The ALiBi slope of each head: powers of `2^(-8 / heads)` if the number of heads is a power of two. Otherwise the slopes for the next
-/// smaller power of two, then every other slope for the next larger one.
+/// Returns the ALiBi slope of each head: powers of `2^(-8 / heads)` if the number of heads is a power of two. Otherwise the slopes for the
+/// next smaller power of two, then every other slope for the next larger one.
 ///
 /// ```
 /// # use shardc_nn::layers::*;
@@ -54,7 +54,7 @@ pub fn alibi_slopes(heads: i64) -> Vec<f32> {
 pub struct Places<'g> {
     /// Positions of queries, `[time]` or `[batch, time]`; `0, 1, 2, ...` by default.
     pub queries: Option<Tensor<'g>>,
-    /// Positions of keys, in the same form.
+    /// Positions of keys, `[keys]` or `[batch, keys]`; `0, 1, 2, ...` by default.
     pub keys: Option<Tensor<'g>>,
     /// For packed sequences, the segment of each position, `[batch, time]`: a position attends only to its own segment.
     pub segments: Option<Tensor<'g>>,
@@ -62,8 +62,8 @@ pub struct Places<'g> {
     pub mask: Option<Tensor<'g>>,
 }
 
-/// Attention of queries `[batch, time, heads, head_dim]` over keys and values `[batch, keys, kv_heads, head_dim]`. If there are fewer KV
-/// heads, consecutive query heads share one. Scores and softmax are computed in `reduce`.
+/// Computes attention of queries `[batch, time, heads, head_dim]` over keys and values `[batch, keys, kv_heads, head_dim]`. If there are
+/// fewer KV heads, consecutive query heads share one. Scores and softmax are computed in the type `reduce`.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -125,7 +125,7 @@ pub fn dot_product_attention<'g>(
     g.einsum("bkgts,bskd->btkgd", &[weights, v]).reshape([batch, time, heads, head_dim])
 }
 
-/// A mask of shape `[batch, 1, keys]` that excludes, in each row, the positions before `first`, `[batch]`.
+/// Creates a mask of shape `[batch, 1, keys]` that excludes, in each row, the positions before `first`, `[batch]`.
 #[track_caller]
 fn since(first: Tensor<'_>, keys: i64) -> Tensor<'_> {
     first.graph().arange(keys, DType::I32).ge(first.reshape([-1, 1, 1]))
@@ -137,8 +137,8 @@ fn over_heads(mask: Tensor<'_>) -> Tensor<'_> {
     if mask.rank() == 3 { mask.expand_dims(1).expand_dims(1) } else { mask }
 }
 
-/// The score of masked positions: the lowest finite number. Its softmax weight is zero if any position of the row is not masked, and the
-/// softmax of a fully masked row is not NaN.
+/// Returns the score of masked positions: the lowest finite number. The softmax weight of a masked position is zero if any position of the
+/// row is not masked, and the softmax of a fully masked row is not NaN.
 pub(super) fn lowest(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => -65_504.0,
@@ -180,7 +180,7 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// Attention with this many heads, no masking, and biases.
+    /// Creates attention with this many heads, no masking, and biases.
     #[must_use]
     pub fn new(num_heads: i64) -> Self {
         Attention {
@@ -195,7 +195,7 @@ impl Attention {
         }
     }
 
-    /// Causal attention.
+    /// Makes attention causal: see [`Seen::causal`].
     #[must_use]
     pub fn causal(mut self) -> Self {
         self.seen.causal = true;
@@ -233,7 +233,7 @@ impl Attention {
         self
     }
 
-    /// Adds ALiBi.
+    /// Adds ALiBi: see [`Seen::alibi`].
     #[must_use]
     pub fn alibi(mut self) -> Self {
         self.seen.alibi = true;
@@ -260,8 +260,8 @@ impl Attention {
         Attention { block: Some(block), ..self }
     }
 
-    /// Self-attention of `x`, `[batch, time, features]`. Layers: `query`, `key`, `value`, whose kernels are `[features, heads, head_dim]`,
-    /// and `out`, `[heads, head_dim, features]`.
+    /// Computes self-attention of `x`, `[batch, time, features]`. Layers: `query`, `key`, `value`, whose kernels are
+    /// `[features, heads, head_dim]`, and `out`, `[heads, head_dim, features]`.
     ///
     /// Reports an error if `x` has the wrong rank, if `features` is not divisible by the number of heads, or if the number of heads is not
     /// divisible by the number of KV heads.
@@ -271,7 +271,7 @@ impl Attention {
         self.apply_at(p, x, x, &Places::default())
     }
 
-    /// Attention of `x` over `memory` (cross-attention if `memory` is not `x`), with positions, segments and masks.
+    /// Computes attention of `x` over `memory` (cross-attention if `memory` is not `x`), with positions, segments and masks.
     ///
     /// Reports the errors of [`Attention::apply`].
     #[must_use]
@@ -290,7 +290,7 @@ impl Attention {
     /// values to cache for [`Attention::apply_next`], `[batch, time, kv_heads, head_dim]`. Positions of a row before `first`, `[batch]`
     /// integers, are padding and masked.
     ///
-    /// Reports the errors of [`Attention::apply`], and an error if attention is not causal, or if it is blockwise and there is padding.
+    /// Reports the errors of [`Attention::apply`], and an error if attention is not causal, or if blockwise attention is used with padding.
     #[must_use]
     #[track_caller]
     pub fn apply_prompt<'g>(
@@ -307,7 +307,7 @@ impl Attention {
         self.attend(p, x, x, &Places { mask, ..Places::default() })
     }
 
-    /// Attention of `x` over `memory`, and the keys and values of `memory`.
+    /// Returns attention of `x` over `memory`, and the keys and values of `memory`.
     #[track_caller]
     fn attend<'g>(
         &self,
@@ -343,8 +343,9 @@ impl Attention {
     }
 
     /// Decode step: attention of `x`, `[batch, 1, features]`, at `position`, a scalar `i32`, over itself and the earlier positions since
-    /// `first`, `[batch]` integers. Their keys and values are in `cache`: both `[batch, context, kv_heads, head_dim]`. Returns the result
-    /// of [`Attention::apply`] for this position, and its key and value, `[batch, 1, kv_heads, head_dim]`.
+    /// `first`, `[batch]` integers. `cache` contains the keys and the values of earlier positions, each of shape
+    /// `[batch, context, kv_heads, head_dim]`. Returns the result of [`Attention::apply`] at `position`, and the key and value of `x`,
+    /// `[batch, 1, kv_heads, head_dim]`.
     ///
     /// Reports the errors of [`Attention::apply`], and an error if attention is not causal.
     #[must_use]
@@ -378,7 +379,7 @@ impl Attention {
         let zero = p.graph().scalar(0.0, DType::I32);
         let with =
             |cache: Tensor<'g>, new: Tensor<'g>| cache.dynamic_update(new, &[zero, position, zero, zero]);
-        // The causal mask excludes cache positions that are not filled yet; `since` excludes those before the first, which were never
+        // The causal mask excludes cache positions that are not filled yet; `since` excludes positions before `first`, which were never
         // filled.
         let is_filled = since(first, cache[0].size(1));
         let places = Places { queries: Some(at), mask: Some(is_filled), ..Places::default() };
@@ -387,7 +388,7 @@ impl Attention {
         (self.map(&[x.size(-1)], 2).apply(&p.at("out"), y), [k, v])
     }
 
-    /// Queries of `x`, keys and values of `memory`, with rotary embedding.
+    /// Returns queries of `x`, and keys and values of `memory`; queries and keys have rotary embeddings.
     #[track_caller]
     fn mapped<'g>(
         &self,
@@ -403,7 +404,7 @@ impl Attention {
         [self.turned(q, places.queries), self.turned(k, places.keys), v]
     }
 
-    /// Queries or keys, with rotary embedding.
+    /// Applies the rotary embedding to queries or keys, if the layer has one.
     #[track_caller]
     fn turned<'g>(&self, x: Tensor<'g>, at: Option<Tensor<'g>>) -> Tensor<'g> {
         match (self.rope, at) {
@@ -413,7 +414,7 @@ impl Attention {
         }
     }
 
-    /// The error message if the features are not divisible by the number of heads.
+    /// Returns the error message if the features are not divisible by the number of heads.
     fn undivided(&self, features: i64) -> Option<String> {
         let heads = self.num_heads;
         let is_undivided = self.head_dim.is_none() && features % heads != 0;
@@ -421,7 +422,7 @@ impl Attention {
             .then(|| format!("{features} features are not divisible by {heads} heads: set `head_dim`"))
     }
 
-    /// The size of a head for this many features.
+    /// Returns the size of a head for this many features.
     pub(crate) fn head_size(&self, features: i64) -> i64 {
         self.head_dim.unwrap_or(features / self.num_heads.max(1))
     }

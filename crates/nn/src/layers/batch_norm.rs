@@ -37,7 +37,7 @@ impl Default for BatchNorm {
 }
 
 impl BatchNorm {
-    /// Batch normalization with scale and bias, a momentum of 0.99 and an epsilon of 1e-5.
+    /// Creates a batch normalization with scale and bias, a momentum of 0.99 and an epsilon of 1e-5.
     #[must_use]
     pub fn new() -> Self {
         BatchNorm::default()

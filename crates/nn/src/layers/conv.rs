@@ -27,7 +27,7 @@ pub struct Conv {
     pub kernel_size: Vec<i64>,
     /// Window strides; one if empty.
     pub strides: Vec<i64>,
-    /// Padding.
+    /// Padding of the spatial dimensions.
     pub padding: Padding,
     /// Number of feature groups (grouped convolution).
     pub feature_group_count: i64,
@@ -38,7 +38,7 @@ pub struct Conv {
 }
 
 impl Conv {
-    /// A convolution with strides of one, `SAME` padding and a bias.
+    /// Creates a convolution with strides of one, `SAME` padding and a bias.
     #[must_use]
     pub fn new(features: i64, kernel_size: &[i64]) -> Self {
         Conv {

@@ -19,15 +19,15 @@ pub struct Dropout {
 }
 
 impl Dropout {
-    /// Dropout that sets this fraction of elements to zero.
+    /// Creates a dropout that sets this fraction of elements to zero.
     #[must_use]
     pub fn new(rate: f64) -> Self {
         Dropout { rate }
     }
 
-    /// Drops elements of `x` selected by the key; one key always selects the same ones. In layers of a [`stack`](crate::Scope::stack) and
-    /// in [`accumulated`](crate::optim::accumulated) microbatches, pass a key from outside the loop through
-    /// [`Scope::key`](crate::Scope::key). Without a key (inference), returns `x`.
+    /// Drops elements of `x` selected by the key; one key always selects the same elements. In layers of a
+    /// [`stack`](crate::Scope::stack) and in [`accumulated`](crate::optim::accumulated) microbatches, pass a key from outside the loop
+    /// through [`Scope::key`](crate::Scope::key). Without a key (inference), returns `x`.
     ///
     /// Reports an error if `x` is not of a float type, or if the rate is not from 0 to 1.
     #[must_use]

@@ -32,7 +32,7 @@ pub struct Embed {
 }
 
 impl Embed {
-    /// An embedding that is looked up by gather. The initial vectors are normally distributed, with expected length one.
+    /// Creates an embedding that is looked up by gather. The initial vectors are normally distributed, with expected squared length one.
     #[must_use]
     pub fn new(num_embeddings: i64, features: i64) -> Self {
         let deviation = (1.0 / features.max(1) as f64).sqrt();
@@ -51,8 +51,8 @@ impl Embed {
         Embed { one_hot, ..self }
     }
 
-    /// The vectors of `ids`, along a new last dimension; integers too narrow for the vocabulary are converted to a wider type first.
-    /// Parameter: `embedding`.
+    /// Returns the vectors of `ids`, along a new last dimension; integers too narrow for the vocabulary are converted to a wider type
+    /// first. Parameter: `embedding`.
     ///
     /// Reports an error if `ids` are not of an integer type.
     #[must_use]

@@ -7,7 +7,7 @@ use crate::nf4::{BLOCK, NESTED_BLOCK, Nf4, Quantized};
 use crate::{Init, Kind, Maps, Scope};
 
 impl<'g> Scope<'g> {
-    /// The kernel of a linear layer, whose last `outputs` dimensions are outputs.
+    /// Returns the kernel of a linear layer, whose last `outputs` dimensions are outputs.
     #[track_caller]
     pub(crate) fn kernel(&self, shape: &[i64], outputs: usize, init: Init) -> Tensor<'g> {
         match self.quantized.filter(|_| self.is_frozen && !self.is_output && !self.is_saved()) {
@@ -16,8 +16,8 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// A frozen four-bit kernel, dequantized to the compute type. Its variables are `kernel.nf4`, `kernel.absmax`, and with double
-    /// quantization `kernel.scales` and `kernel.offset`.
+    /// Returns a frozen four-bit kernel, dequantized to the compute type. The variables of the kernel are `kernel.nf4`, `kernel.absmax`,
+    /// and with double quantization `kernel.scales` and `kernel.offset`.
     #[track_caller]
     fn kernel_in_four_bits(&self, nf4: Nf4, shape: &[i64], init: &Init) -> Tensor<'g> {
         let blocks = -(-shape.iter().product::<i64>()).div_euclid(BLOCK);

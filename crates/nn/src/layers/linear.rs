@@ -35,7 +35,7 @@ pub struct Dense {
 }
 
 impl Dense {
-    /// A linear map with a bias and a LeCun normal kernel.
+    /// Creates a linear map with a bias and a LeCun normal kernel.
     #[must_use]
     pub fn new(features: i64) -> Self {
         Dense { features, use_bias: true, kernel_init: Init::lecun_normal(), bias_init: Init::zeros() }
@@ -95,7 +95,7 @@ pub struct DenseGeneral {
 }
 
 impl DenseGeneral {
-    /// A linear map of the last dimension, with a bias and a LeCun normal kernel.
+    /// Creates a linear map of the last dimension, with a bias and a LeCun normal kernel.
     #[must_use]
     pub fn new(features: &[i64]) -> Self {
         let features = features.to_vec();

@@ -12,14 +12,14 @@ use crate::{Init, Maps, Scope};
 
 impl<'g> Scope<'g> {
     /// Returns this scope with frozen parameters and trained adapters: each targeted linear layer gets `lora_a`, `[inputs, rank]`, and
-    /// `lora_b`, `[rank, outputs]` (Hu et al., "LoRA", 2021), and with DoRA `lora_magnitude`, `[outputs]`. Modules to save are trained,
-    /// too, and biases if [`Lora::bias`] selects them. `key` is for dropout in training.
+    /// `lora_b`, `[rank, outputs]` (Hu et al., "LoRA", 2021), and with DoRA `lora_magnitude`, `[outputs]`. Modules to save are also
+    /// trained, and so are biases that [`Lora::bias`] selects. `key` is for dropout in training.
     ///
     /// Creating adapters reports an error if the rank is below one, if dropout is not from 0 to 1, or if DoRA is used with a four-bit
     /// kernel. [`Scope::finish`] reports an error if a target matches no linear layer, or if a module to save does not exist.
     ///
-    /// The layers of a [`stack`](Scope::stack) share one adapter variable, and thus rank and scale. If `A`, `B` and the magnitude of a
-    /// layer are all zero, they stay zero in training, so the layer behaves as one without adapters.
+    /// The adapters of all layers of a [`stack`](Scope::stack) are stacked in one variable, so they have one rank and one scale. If `A`,
+    /// `B` and the magnitude of a layer are all zero, they stay zero in training, so the layer behaves as one without adapters.
     #[must_use]
     pub fn with_lora(&self, lora: &Lora, key: Option<Key<'g>>) -> Self {
         let lora = Rc::new(lora.clone());
@@ -27,12 +27,12 @@ impl<'g> Scope<'g> {
         Scope { adapters: Some(Adapters { lora, key }), ..self.frozen() }
     }
 
-    /// Whether this scope belongs to a module to save, which is trained in full.
+    /// Returns whether this scope belongs to a module to save, which is trained in full.
     pub(crate) fn is_saved(&self) -> bool {
         self.adapters.as_ref().is_some_and(|adapters| adapters.lora.saves(self.name()))
     }
 
-    /// Whether biases of this scope are trained.
+    /// Returns whether biases of this scope are trained.
     pub(crate) fn trains_bias(&self) -> bool {
         self.adapters.as_ref().is_some_and(|Adapters { lora, .. }| match lora.bias {
             Bias::None => false,
@@ -98,7 +98,7 @@ impl<'g> Scope<'g> {
         if key.is_none() {
             return (y + up) * factor;
         }
-        // As in PEFT: the matmul with the base kernel uses the dropped input only in the term with `factor - 1`.
+        // The matmul with the base kernel uses the dropped input only in the term with `factor - 1`, as in PEFT.
         y + dropped.dot_general(kernel, &map) * (factor - 1.0) + up * factor
     }
 

@@ -72,7 +72,7 @@ pub struct Mlp {
 }
 
 impl Mlp {
-    /// An MLP with gelu and biases.
+    /// Creates an MLP with gelu and biases.
     #[must_use]
     pub fn new(hidden: i64) -> Self {
         let kernel_init = Init::lecun_normal();
@@ -109,7 +109,7 @@ impl Mlp {
         Mlp { kernel_init, ..self }
     }
 
-    /// Applies the maps to `x`; the size of the last dimension is unchanged. Layers: `up`, `down`, and `gate` if gated.
+    /// Applies the MLP to `x`; the size of the last dimension is unchanged. Layers: `up`, `down`, and `gate` if gated.
     ///
     /// Reports an error if `x` is a scalar, or its element type is not the compute type.
     #[must_use]

@@ -1,5 +1,5 @@
-//! Layers. Each is a struct of options; `apply` creates its parameters in a [`Scope`](crate::Scope) under flax linen's names. Numerics
-//! and defaults are those of flax linen.
+//! Layers. Each layer is a struct of options; `apply` creates its parameters in a [`Scope`](crate::Scope) under flax linen's names.
+//! Numerics and defaults are those of flax linen.
 
 mod attention;
 mod batch_norm;

@@ -8,8 +8,8 @@ use super::{Activation, Dense};
 use crate::{Maps, Scope};
 
 /// A mixture of gated experts: a router sends each token to its `top_k` experts. From each row, an expert takes the first tokens up to its
-/// capacity. The other tokens skip the layer, unless it is dropless. Tokens are dispatched by matmuls with zeros and ones (Lepikhin et al.,
-/// "GShard", 2020).
+/// capacity, and the expert does not process the other tokens. Tokens are dispatched by matmuls with zeros and ones (Lepikhin et al.,
+/// "GShard", 2020). A dropless layer sorts the tokens instead and has no capacity limit.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -35,12 +35,12 @@ pub struct Moe {
     /// Whether there is no capacity limit: tokens are sorted by expert, and each group is multiplied by its expert's matrices (Gale et al.,
     /// "MegaBlocks", 2022).
     pub is_dropless: bool,
-    /// The mesh axis that shards the experts, if any: tokens are exchanged along it if the batch is sharded over it, too.
+    /// The mesh axis that shards the experts, if any. Devices exchange tokens along the axis if the batch is also sharded over it.
     pub expert_axis: Option<String>,
 }
 
 impl Moe {
-    /// A mixture of experts with silu and a capacity factor of 1.25.
+    /// Creates a mixture of experts with silu and a capacity factor of 1.25.
     #[must_use]
     pub fn new(num_experts: i64, top_k: i64, hidden: i64) -> Self {
         Moe {
@@ -98,7 +98,7 @@ impl Moe {
         let chances = router.apply(&p.at("router"), x).to(reduce).softmax(-1);
         let (weights, chosen) = chances.top_k(self.top_k);
         let weights = weights / weights.sum_keepdims(-1);
-        // [batch, time, choice, expert].
+        // One-hot choices of experts, [batch, time, choice, expert].
         let goes = chosen.one_hot(experts, DType::I32);
         let y = match self.is_dropless {
             true => self.sorted(p, x, weights, chosen, goes),
@@ -147,7 +147,7 @@ impl Moe {
         }
     }
 
-    /// Groups tokens by expert.
+    /// Sorts tokens by expert, applies the experts with ragged matmuls, and restores the order of tokens.
     #[track_caller]
     fn sorted<'g>(
         &self,

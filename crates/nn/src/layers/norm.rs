@@ -31,7 +31,7 @@ impl Default for LayerNorm {
 }
 
 impl LayerNorm {
-    /// A normalization with scale and bias, and an epsilon of 1e-6.
+    /// Creates a normalization with scale and bias, and an epsilon of 1e-6.
     #[must_use]
     pub fn new() -> Self {
         LayerNorm::default()
@@ -93,7 +93,7 @@ impl Default for RmsNorm {
 }
 
 impl RmsNorm {
-    /// A normalization with a scale, and an epsilon of 1e-6.
+    /// Creates a normalization with a scale, and an epsilon of 1e-6.
     #[must_use]
     pub fn new() -> Self {
         RmsNorm::default()
@@ -140,7 +140,7 @@ pub struct GroupNorm {
 }
 
 impl GroupNorm {
-    /// A normalization with scale and bias, and an epsilon of 1e-6.
+    /// Creates a normalization with scale and bias, and an epsilon of 1e-6.
     #[must_use]
     pub fn new(num_groups: i64) -> Self {
         GroupNorm { num_groups, epsilon: 1e-6, use_bias: true, use_scale: true }
@@ -185,8 +185,8 @@ impl GroupNorm {
     }
 }
 
-/// Mean and variance over dimensions, which are kept with size one. Both are computed in one pass over `x`: the variance is the mean square
-/// minus the squared mean, clamped at zero because of rounding errors.
+/// Mean and variance over dimensions, which are kept with size one, computed in one pass over `x`. The variance is the mean square minus
+/// the squared mean, clamped at zero because of rounding errors.
 #[track_caller]
 pub(crate) fn moments<'g>(x: Tensor<'g>, over: &[i64]) -> (Tensor<'g>, Tensor<'g>) {
     let mean = x.mean_keepdims(over);
@@ -203,7 +203,7 @@ pub(crate) struct Affine {
 }
 
 impl Affine {
-    /// The parameters of a normalization, with a scale of ones.
+    /// Describes the parameters of a normalization; the initial scale is one.
     pub(crate) fn new(features: i64, use_scale: bool, use_bias: bool) -> Self {
         Affine { features, use_scale, use_bias, scale_init: Init::ones() }
     }

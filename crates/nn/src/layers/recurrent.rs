@@ -26,7 +26,7 @@ pub struct Lstm {
 }
 
 impl Lstm {
-    /// A layer that scans from the first position to the last.
+    /// Creates a layer that scans from the first position to the last.
     #[must_use]
     pub fn new(features: i64) -> Self {
         Lstm { features, reverse: false }
@@ -38,7 +38,7 @@ impl Lstm {
         Lstm { reverse: true, ..self }
     }
 
-    /// The output at each position of `x`, `[batch, time, features]`. The initial state is zero.
+    /// Returns the output at each position of `x`, `[batch, time, features]`. The initial state is zero.
     ///
     /// Reports an error if `x` has the wrong rank, or its element type is not the compute type.
     #[must_use]
@@ -54,7 +54,7 @@ impl Lstm {
         g.track_caller(|| self.scanned(p, x))
     }
 
-    /// The output at each position of a tensor of rank 3.
+    /// Returns the output at each position of a tensor of rank 3.
     #[track_caller]
     fn scanned<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
         let g = p.graph();
@@ -102,7 +102,7 @@ pub struct Gru {
 }
 
 impl Gru {
-    /// A layer that scans from the first position to the last.
+    /// Creates a layer that scans from the first position to the last.
     #[must_use]
     pub fn new(features: i64) -> Self {
         Gru { features, reverse: false }
@@ -114,7 +114,7 @@ impl Gru {
         Gru { reverse: true, ..self }
     }
 
-    /// The output at each position of `x`, `[batch, time, features]`. The initial state is zero.
+    /// Returns the output at each position of `x`, `[batch, time, features]`. The initial state is zero.
     ///
     /// Reports an error if `x` has the wrong rank, or its element type is not the compute type.
     #[must_use]
@@ -130,7 +130,7 @@ impl Gru {
         g.track_caller(|| self.scanned(p, x))
     }
 
-    /// The output at each position of a tensor of rank 3.
+    /// Returns the output at each position of a tensor of rank 3.
     #[track_caller]
     fn scanned<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
         let g = p.graph();

@@ -24,7 +24,7 @@ pub enum RopeStyle {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rope {
-    /// Pair `i` is rotated by `position * theta^(-2 i / dims)`.
+    /// The base of the angles: pair `i` is rotated by `position * theta^(-2 i / dims)`.
     pub theta: f64,
     /// The number of leading elements of each head that are rotated; all by default. GPT-NeoX rotates a quarter.
     pub dims: Option<i64>,
@@ -39,7 +39,7 @@ impl Default for Rope {
 }
 
 impl Rope {
-    /// An embedding that rotates all elements of each head, paired by halves.
+    /// Creates an embedding that rotates all elements of each head, paired by halves.
     #[must_use]
     pub fn new(theta: f64) -> Self {
         Rope { theta, ..Rope::default() }

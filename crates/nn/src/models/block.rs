@@ -14,7 +14,7 @@ pub(super) struct Block {
     pub(super) rms_norm: bool,
     /// Added to the variance.
     pub(super) epsilon: f64,
-    /// Post-norm, as in BERT, instead of pre-norm.
+    /// Whether norms follow the residual sums (post-norm, as in BERT) instead of preceding attention and MLP (pre-norm).
     pub(super) norm_after: bool,
     /// Dropout rate in training.
     pub(super) dropout: f64,

@@ -23,8 +23,8 @@ use crate::{Init, Scope};
 /// | `ln_f.scale` (`.bias`) | `ln_f.weight` (`.bias`) | `norm.weight` |
 /// | `lm_head.kernel` | tied to `wte` | `lm_head.weight`, transposed |
 ///
-/// Kernels of `query`, `key` and `value` are `[features, heads, head_dim]`, those of `out` `[heads, head_dim, features]`: same elements,
-/// same order.
+/// Kernels of `query`, `key` and `value` have the shape `[features, heads, head_dim]`, and kernels of `out` the shape
+/// `[heads, head_dim, features]`, with the same elements in the same order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoder {
     /// Size of the vocabulary.
@@ -117,7 +117,7 @@ impl Decoder {
         }
     }
 
-    /// The logits of the output of the last layer.
+    /// Returns the logits of the output of the last layer.
     #[track_caller]
     pub(super) fn logits<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
         if self.tied {
@@ -127,13 +127,13 @@ impl Decoder {
         head.apply(&p.at("lm_head").output(), x)
     }
 
-    /// An embedding table of tokens or positions.
+    /// Returns an embedding table of tokens or positions.
     pub(super) fn table(&self, count: i64) -> Embed {
         Embed::new(count, self.features).embedding_init(Init::normal(0.02))
     }
 
-    /// The next-token logits, `[batch, time, vocab_size]`, for each of `tokens`, integers of shape `[batch, time]`. `key` is for dropout in
-    /// training.
+    /// Returns the next-token logits, `[batch, time, vocab_size]`, for each of `tokens`, integers of shape `[batch, time]`. `key` is for
+    /// dropout in training.
     ///
     /// Reports an error if `tokens` do not have this shape, or if `time` exceeds the number of positions.
     #[must_use]

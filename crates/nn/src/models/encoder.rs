@@ -37,7 +37,7 @@ pub struct Vit {
 }
 
 impl Vit {
-    /// A vision transformer with an MLP hidden size of four times the features.
+    /// Creates a vision transformer with an MLP hidden size of four times the features.
     #[must_use]
     pub fn new(patch: i64, features: i64, num_layers: i64, num_heads: i64, num_classes: i64) -> Self {
         let mlp = Mlp { activation: Activation::GeluExact, ..Mlp::new(4 * features) };
@@ -45,7 +45,7 @@ impl Vit {
         Vit { patch, features, num_layers, attention, mlp, epsilon: 1e-12, num_classes }
     }
 
-    /// The class logits, `[batch, num_classes]`, of images, `[batch, height, width, channels]`.
+    /// Returns the class logits, `[batch, num_classes]`, of images, `[batch, height, width, channels]`.
     ///
     /// Reports an error if the images have the wrong rank, or the patch size does not divide them.
     #[must_use]
@@ -114,7 +114,7 @@ pub struct Bert {
 }
 
 impl Bert {
-    /// A BERT encoder with an MLP hidden size of four times the features, and two token types.
+    /// Creates a BERT encoder with an MLP hidden size of four times the features, and two token types.
     #[must_use]
     pub fn new(vocab_size: i64, max_positions: i64, features: i64, num_layers: i64, num_heads: i64) -> Self {
         let init = Init::normal(0.02);
@@ -124,7 +124,8 @@ impl Bert {
         Bert { vocab_size, max_positions, num_types: 2, features, num_layers, attention, mlp, epsilon: 1e-12 }
     }
 
-    /// The final hidden states, `[batch, time, features]`, of `tokens`, integers of shape `[batch, time]`; `types` has the same shape.
+    /// Returns the final hidden states, `[batch, time, features]`, of `tokens`, integers of shape `[batch, time]`; `types` has the same
+    /// shape.
     ///
     /// Reports an error if the shapes differ, or if `time` exceeds the number of positions.
     #[must_use]

@@ -5,13 +5,13 @@ use shardc_graph::{DType, Tensor};
 use super::Decoder;
 use crate::{Init, Kind, Scope};
 
-/// The KV cache.
+/// The variables of the KV cache.
 struct Cache<'g> {
     /// Keys and values, each `[layers, batch, context, kv_heads, head_dim]`.
     kept: [Tensor<'g>; 2],
     /// The position at which each sequence begins, `[batch]`.
     first: Tensor<'g>,
-    /// The next position.
+    /// The position after the last cached token, a scalar.
     next: Tensor<'g>,
 }
 
@@ -131,8 +131,8 @@ impl Decoder {
 
     /// Decode step: the next-token logits, `[batch, vocab_size]`, after one more token per sequence, `[batch]` integers at `position`, a
     /// scalar `i32`. Keys and values of up to `context` positions are cached in the variables `cache.key` and `cache.value`, which are
-    /// sharded over heads if attention is, as by [`megatron`](super::megatron). A program decodes one token: this cannot be called in a
-    /// loop, since variables cannot be set in loops. [`Decoder::prefill`] processes a whole prompt.
+    /// sharded over heads if attention is, as by [`megatron`](super::megatron). A program decodes one token: `next` cannot be called in
+    /// a loop, since variables cannot be set in loops. [`Decoder::prefill`] processes an entire prompt.
     ///
     /// A sequence continues if `position` is the one after the last token, or an earlier position of the sequence; later cache entries are
     /// then ignored. At any other position a new sequence begins: its tokens attend only to each other, and learned positions count from
@@ -175,7 +175,7 @@ impl Decoder {
         is_kept.select(logits, f64::NAN)
     }
 
-    /// The error message if the context exceeds the number of positions.
+    /// Returns the error message if the context exceeds the number of positions.
     fn beyond(&self, context: i64) -> Option<String> {
         let positions = self.max_positions.filter(|&positions| positions < context)?;
         Some(format!("a context of {context} tokens exceeds the maximum of {positions} positions"))

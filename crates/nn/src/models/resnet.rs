@@ -5,8 +5,8 @@ use shardc_graph::{Padding, Tensor};
 use crate::layers::{BatchNorm, Conv, Dense};
 use crate::{Init, Scope};
 
-/// A residual network ("Deep Residual Learning for Image Recognition", He et al., 2016). As in torchvision, the 3 x 3 convolution of a
-/// bottleneck has the stride. Each block is a [`unit`](Scope::unit) and initially the identity: the scale of its last normalization is
+/// A residual network ("Deep Residual Learning for Image Recognition", He et al., 2016). The 3 x 3 convolution of a bottleneck has the
+/// stride, as in torchvision. Each block is a [`unit`](Scope::unit) and initially the identity: the scale of its last normalization is
 /// initialized with zeros (Goyal et al., "Accurate, Large Minibatch SGD", 2017).
 ///
 /// | here | torchvision |
@@ -22,7 +22,7 @@ pub struct ResNet {
     pub blocks: Vec<i64>,
     /// Features of the first stage; each stage has twice as many as the previous one.
     pub features: i64,
-    /// Bottleneck blocks: the 3 x 3 convolution has a quarter of the features.
+    /// Whether blocks are bottlenecks, whose 3 x 3 convolution has a quarter of the block's output features.
     pub is_bottleneck: bool,
     /// Whether images are small: no downsampling before the first stage.
     pub has_small_images: bool,
@@ -68,7 +68,8 @@ impl ResNet {
         ResNet { blocks: blocks.to_vec(), features, ..self }
     }
 
-    /// The class logits, `[batch, num_classes]`, of images, `[batch, height, width, channels]`. `train` is that of [`BatchNorm::apply`].
+    /// Returns the class logits, `[batch, num_classes]`, of images, `[batch, height, width, channels]`. `train` is that of
+    /// [`BatchNorm::apply`].
     ///
     /// Reports an error if the images have the wrong rank.
     #[must_use]
@@ -100,7 +101,7 @@ struct Net<'a> {
 }
 
 impl Net<'_> {
-    /// A convolution, padded by half its window, and a normalization.
+    /// Applies a convolution, padded by half its window, and a normalization.
     #[track_caller]
     fn conv<'g>(
         &self,
@@ -115,7 +116,7 @@ impl Net<'_> {
         self.model.norm.apply(&p.at(format!("bn{number}")), y, self.train)
     }
 
-    /// The last convolution of a block, whose normalization scale is initialized with zeros.
+    /// Applies the last convolution of a block, whose normalization scale is initialized with zeros.
     #[track_caller]
     fn last<'g>(&self, p: &Scope<'g>, number: i64, x: Tensor<'g>, features: i64, size: i64) -> Tensor<'g> {
         let y = convolution(features, size, 1).apply(&p.at(format!("conv{number}")), x);

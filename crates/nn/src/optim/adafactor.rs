@@ -20,13 +20,13 @@ pub struct Adafactor {
 }
 
 impl Adafactor {
-    /// This optimizer with optax's defaults.
+    /// Creates Adafactor with this learning rate and optax's defaults.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> Adafactor {
         Adafactor { rate: rate.into(), decay: 0.8, min_factored_size: 128, clip: 1.0 }
     }
 
-    /// The two factored dimensions, if any: the largest of a layer for row means, and the second largest for column means.
+    /// Returns the two factored dimensions, if any: the largest of a layer for row means, and the second largest for column means.
     fn factored(&self, param: &Param<'_>) -> Option<(usize, usize)> {
         let shape = param.tensor.shape();
         let mut dims: Vec<usize> = (param.num_stacks..shape.len()).collect();

@@ -75,10 +75,10 @@ pub fn accumulated<'g, I: Tree<'g>>(
     (total * share, means)
 }
 
-/// An exponential moving average with this `decay` of each trained parameter, in a variable with the parameter's name prefixed by `name`;
-/// returns the averages. They are initialized with the parameters.
+/// Updates an exponential moving average with this `decay` of each trained parameter, in a variable with the parameter's name prefixed by
+/// `name`; returns the averages. Initial values of averages are those of the parameters.
 ///
-/// Call it after [`apply`](super::apply): it averages the next values of parameters.
+/// Call `average` after [`apply`](super::apply): it averages the next values of parameters.
 #[track_caller]
 pub fn average<'g>(p: &Scope<'g>, name: &str, decay: f64) -> Vec<Tensor<'g>> {
     let mut means = Vec::new();

@@ -2,7 +2,7 @@
 
 use shardc_graph::{DType, Tensor};
 
-/// The L2 norm of all elements of all tensors, a scalar `f32`; `None` if there are no tensors.
+/// Returns the L2 norm of all elements of all tensors, a scalar `f32`; `None` if there are no tensors.
 #[must_use]
 #[track_caller]
 pub fn global_norm<'g>(tensors: &[Tensor<'g>]) -> Option<Tensor<'g>> {
@@ -10,7 +10,7 @@ pub fn global_norm<'g>(tensors: &[Tensor<'g>]) -> Option<Tensor<'g>> {
     squares.reduce(|sum, square| sum + square).map(Tensor::sqrt)
 }
 
-/// The gradients, scaled by a common factor so that their [`global_norm`] is at most `most`.
+/// Returns the gradients, scaled by a common factor so that their [`global_norm`] is at most `most`.
 #[must_use]
 #[track_caller]
 pub fn clip_by_global_norm<'g>(gradients: &[Tensor<'g>], most: f64) -> Vec<Tensor<'g>> {

@@ -48,14 +48,14 @@ impl fmt::Debug for Groups {
 }
 
 impl Groups {
-    /// The optimizer of the default group, which has all parameters until groups are added.
+    /// Creates groups with the optimizer `rest` for the default group, which has all parameters until groups are added.
     #[must_use]
     pub fn new(rest: impl Optimizer + 'static) -> Groups {
         Groups { groups: Vec::new(), rest: Rc::new(rest) }
     }
 
-    /// Adds a group with its own optimizer: the parameters that `holds` selects and no earlier group contains. [`Frozen`] leaves them
-    /// unchanged. [`Param::rank`] and [`Param::shape`] describe one layer, also in a stack.
+    /// Adds a group with its own optimizer: the parameters that `holds` selects and no earlier group contains. The optimizer [`Frozen`]
+    /// leaves the group unchanged. [`Param::rank`] and [`Param::shape`] describe one layer, also in a stack.
     ///
     /// [`apply`](super::apply) reports an error if the group has no parameters.
     #[must_use]
@@ -73,7 +73,7 @@ impl Groups {
         self
     }
 
-    /// The error message for a group without parameters.
+    /// Returns the error message for a group without parameters.
     fn empty(group: &Group, params: &[Param<'_>]) -> String {
         let name = &group.name;
         if params.iter().any(|param| (group.holds)(param)) {
@@ -117,8 +117,8 @@ impl Optimizer for Groups {
     }
 }
 
-/// Leaves parameters unchanged and keeps no state: `optax.set_to_zero`, for a group of [`Groups`]. Their gradients still count in a global
-/// norm; parameters of a [`frozen`](Scope::frozen) scope have no gradients.
+/// Leaves parameters unchanged and keeps no state: `optax.set_to_zero`, for a group of [`Groups`]. The gradients of the group still count
+/// in a global norm; parameters of a [`frozen`](Scope::frozen) scope have no gradients.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Frozen;
 
@@ -134,7 +134,8 @@ impl Optimizer for Frozen {
     }
 }
 
-/// Whether a parameter is usually excluded from weight decay: biases and other vectors, such as the scale of a normalization.
+/// Returns whether a parameter is a bias or another vector, such as the scale of a normalization. Such parameters usually have no weight
+/// decay.
 #[must_use]
 pub fn is_bias_or_norm(param: &Param<'_>) -> bool {
     let last = param.name.rsplit('.').next();

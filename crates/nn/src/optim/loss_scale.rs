@@ -26,8 +26,8 @@ impl Default for LossScale {
 }
 
 impl LossScale {
-    /// The gradient of a loss with respect to each of [`Scope::trainable`], in `f32`, and whether it is finite. The factor is the variable
-    /// `loss_scale`.
+    /// Returns the gradient of a loss with respect to each of [`Scope::trainable`], in `f32`, and whether it is finite. The factor is the
+    /// variable `loss_scale`.
     ///
     /// Reports the errors of [`Scope::gradients`].
     #[track_caller]
@@ -50,8 +50,8 @@ impl LossScale {
         (gradients, is_finite)
     }
 
-    /// If the gradient is finite, variables of `p` and nested scopes take the next values set by [`apply`](super::apply); otherwise only
-    /// those of loss scales change. `p` is the scope passed to [`gradients`](LossScale::gradients): sibling scopes belong to other
+    /// If the gradient is finite, variables of `p` and nested scopes take the next values set by [`apply`](super::apply). Otherwise, only
+    /// variables of loss scales change. `p` is the scope passed to [`gradients`](LossScale::gradients): sibling scopes belong to other
     /// networks.
     #[track_caller]
     pub fn skip_unless<'g>(&self, p: &Scope<'g>, is_finite: Tensor<'g>) {

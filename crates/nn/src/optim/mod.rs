@@ -26,8 +26,8 @@ use crate::{Init, Kind, Param, Scope};
 
 /// Computes updates of parameters from their gradients.
 pub trait Optimizer {
-    /// The update to add to each parameter, in order; optimizer state is kept in variables of `p`. `count` is the number of completed
-    /// steps, a scalar `f32`.
+    /// Returns the update to add to each parameter, in order; optimizer state is kept in variables of `p`. `count` is the number of
+    /// completed steps, a scalar `f32`.
     fn updates<'g>(
         &self,
         p: &Scope<'g>,
@@ -84,7 +84,7 @@ pub fn apply<'g>(optimizer: &(impl Optimizer + ?Sized), p: &Scope<'g>, gradients
     p.set(&own.full_name("count"), steps + 1);
 }
 
-/// The updates of an optimizer; reports an error unless there is one per parameter.
+/// Returns the updates of an optimizer; reports an error unless there is one per parameter.
 #[track_caller]
 fn checked_updates<'g>(
     optimizer: &(impl Optimizer + ?Sized),

@@ -23,10 +23,14 @@ impl fmt::Debug for MapsOf {
 /// Muon ("Muon: An optimizer for hidden layers in neural networks", Jordan et al., 2024): approximately orthogonalizes the momentum of each
 /// matrix. Other parameters are updated by Adam with Nesterov momentum.
 ///
-/// For more than two dimensions, the layer specifies the matrices ([`Param::maps`]): attention kernels, `[features, heads, head_dim]`, are
-/// matrices of `features` rows; convolution kernels, `[window.., in, out]`, are matrices of `out` columns; each expert of a mixture and
-/// each layer of a stack is a separate matrix. Other parameters of rank 3 are batches of matrices, and those of higher rank are treated as
-/// convolution kernels, as in Jordan's implementation. [`Muon::maps`] overrides this, like optax's `MuonDimensionNumbers`.
+/// The layer specifies the matrices of a parameter with more than two dimensions ([`Param::maps`]):
+///
+/// * Attention kernels, `[features, heads, head_dim]`, are matrices of `features` rows.
+/// * Convolution kernels, `[window.., in, out]`, are matrices of `out` columns.
+/// * Each expert of a mixture and each layer of a stack is a separate matrix.
+///
+/// Other parameters of rank 3 are batches of matrices. Other parameters of higher rank are treated as convolution kernels, as in Jordan's
+/// implementation. [`Muon::maps`] overrides the default, like optax's `MuonDimensionNumbers`.
 #[derive(Clone, Debug)]
 pub struct Muon {
     /// The learning rate.
@@ -47,15 +51,15 @@ pub struct Muon {
 const EPS: f64 = 1e-8;
 
 impl Muon {
-    /// This optimizer with optax's defaults.
+    /// Creates Muon with this learning rate and optax's defaults.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> Muon {
         let (rate, maps) = (rate.into(), MapsOf(Rc::new(Muon::usual)));
         Muon { rate, beta: 0.95, iterations: 5, adam_b1: 0.9, adam_b2: 0.999, maps }
     }
 
-    /// `maps` returns the matrix dimensions of a parameter, among the dimensions of one layer; `None` selects Adam. [`Muon::usual`] is the
-    /// default.
+    /// Sets the function that returns the matrix dimensions of a parameter, among the dimensions of one layer; `None` selects Adam.
+    /// [`Muon::usual`] is the default.
     ///
     /// [`apply`](super::apply) reports an error if a parameter lacks these dimensions, or if its matrices would have no inputs or no
     /// outputs.
@@ -64,7 +68,7 @@ impl Muon {
     /// use shardc_nn::Maps;
     /// use shardc_nn::optim::Muon;
     ///
-    /// // Queries, keys and values of one product, `[features, 3, heads, head_dim]`, are matrices of `features` rows; positions are none.
+    /// // The kernel of a fused QKV matmul, `[features, 3, heads, head_dim]`, is a matrix of `features` rows. `positions` uses Adam.
     /// let muon = Muon::new(0.02).maps(|param| match &*param.name {
     ///     "qkv" => Some(Maps { maps: 0, outputs: 3 }),
     ///     "positions" => None,
@@ -77,7 +81,7 @@ impl Muon {
         Muon { maps: MapsOf(Rc::new(maps)), ..self }
     }
 
-    /// The default matrix dimensions of a parameter.
+    /// Returns the default matrix dimensions of a parameter.
     #[must_use]
     pub fn usual(param: &Param<'_>) -> Option<Maps> {
         match param.rank() {
@@ -86,8 +90,8 @@ impl Muon {
         }
     }
 
-    /// The shape of a parameter's matrices, `[.., inputs, outputs]`, with stacked layers and batch dimensions leading; `None` if it has no
-    /// matrices.
+    /// Returns the shape of a parameter's matrices, `[.., inputs, outputs]`, with stacked layers and batch dimensions leading; `None` if it
+    /// has no matrices.
     #[track_caller]
     fn matrices(&self, param: &Param<'_>) -> Option<Vec<i64>> {
         let Maps { maps, outputs } = (self.maps.0)(param)?;
@@ -131,7 +135,7 @@ impl Optimizer for Muon {
     ) -> Vec<Tensor<'g>> {
         let (rate, done, g) = (self.rate.at(count), count + 1, count.graph());
         let lacks = |b: f64, steps: Tensor<'g>| 1.0 - g.scalar(b, DType::F32).pow(steps);
-        // Nesterov: looks one step ahead.
+        // Nesterov momentum, with bias correction: the momentum of the next step if the gradient stays the same.
         let ahead = |b: f64, mean: Tensor<'g>, gradient: Tensor<'g>| {
             b * (mean / lacks(b, done + 1)) + (1.0 - b) * (gradient / lacks(b, done))
         };

@@ -8,7 +8,7 @@ use shardc_graph::{DType, Tensor};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Schedule {
-    /// Constant.
+    /// The same rate in every step.
     Constant(f64),
     /// Linear interpolation over `steps` steps, then constant.
     Linear {
@@ -43,7 +43,7 @@ pub enum Schedule {
     Warmup {
         /// The number of warmup steps.
         steps: f64,
-        /// The other schedule; it starts at step zero.
+        /// The other schedule, which also starts at step zero.
         then: Box<Schedule>,
     },
 }
@@ -55,13 +55,13 @@ impl From<f64> for Schedule {
 }
 
 impl Schedule {
-    /// This schedule with a linear warmup from zero over this many steps.
+    /// Adds a linear warmup from zero over this many steps.
     #[must_use]
     pub fn with_warmup(self, steps: f64) -> Schedule {
         Schedule::Warmup { steps, then: Box::new(self) }
     }
 
-    /// The learning rate after `count` steps, a scalar `f32`.
+    /// Returns the learning rate after `count` steps, a scalar `f32`.
     #[must_use]
     #[track_caller]
     pub fn at<'g>(&self, count: Tensor<'g>) -> Tensor<'g> {

@@ -19,7 +19,7 @@ pub struct Sgd {
 }
 
 impl Sgd {
-    /// Gradient descent without momentum.
+    /// Creates gradient descent without momentum.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> Sgd {
         Sgd { rate: rate.into(), momentum: 0.0, nesterov: false, weight_decay: 0.0 }

@@ -30,7 +30,7 @@ impl Program {
         Program { module, parents }
     }
 
-    /// The values that a value depends on, also those outside of the loops that contain it.
+    /// Returns the values that a value depends on, including values outside of the enclosing loops.
     fn made_of(&self, value: ValueId, found: &mut Vec<ValueId>) {
         if found.contains(&value) {
             return;
@@ -70,7 +70,7 @@ impl Program {
         drawn
     }
 
-    /// The regions of an operation, with the iteration numbers of the enclosing loops: the first carried value of each.
+    /// Returns the regions of an operation, with the iteration numbers of the enclosing loops: the first carried value of each.
     fn bodies(&self, of: Option<OpId>, around: &[ValueId]) -> Vec<(RegionId, Vec<ValueId>)> {
         let regions = match of {
             Some(op) => self.module.ops[op].regions.to_vec(),

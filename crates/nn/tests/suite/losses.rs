@@ -11,7 +11,7 @@ use shardc_nn::Scope;
 use shardc_nn::layers::Embed;
 use shardc_nn::loss::{CrossEntropy, accuracy, huber, sigmoid_cross_entropy, squared_error};
 
-/// A program that returns the sum of a tensor, or its errors.
+/// Returns a program that returns the sum of a tensor, or its errors.
 fn made(build: impl for<'g> FnOnce(&'g Graph) -> Tensor<'g>) -> Result<Module, Vec<String>> {
     let g = Graph::new("loss", &Mesh::new(&[]).unwrap());
     let sum = build(&g).sum(..);
@@ -44,7 +44,7 @@ fn labels_are_integers_with_the_shape_of_the_rows() {
     assert_eq!(errors, ["logits must be floats, got ui8"]);
 }
 
-/// Whether a counter can overflow its integer type.
+/// Returns whether a counter can overflow its integer type.
 fn wraps(module: &Module) -> bool {
     module.ops.values().filter(|op| matches!(op.kind, OpKind::Iota { .. })).any(|op| {
         let ty = module.tensor(op.results[0]).unwrap();

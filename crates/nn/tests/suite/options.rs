@@ -10,7 +10,7 @@ use shardc_nn::layers::{Attention, Dense, Dropout, Gru, Lstm, Moe, Places, Rope,
 use shardc_nn::models::{Bert, Decoder, ResNet, Vit};
 use shardc_nn::{Init, Lora, Scope, optim};
 
-/// The errors reported for the model that `build` makes.
+/// Returns the errors reported for the model that `build` makes.
 fn said(build: impl for<'g> FnOnce(&'g Graph, &Scope<'g>) -> Tensor<'g>) -> Vec<String> {
     let g = Graph::new("step", &Mesh::new(&[]).unwrap());
     let p = Scope::new(&g);
@@ -99,7 +99,7 @@ fn errors_name_the_line_of_the_layer() {
         p.parameter("layer1.0.conv1.kernel", [1], Init::zeros());
         let _ = ResNet::resnet18(3).small_images().apply(p, g.ones([1, 8, 8, 3], F32), true);
     });
-    // Scans over blocks and positions.
+    // Layers that scan over blocks of keys, or over positions.
     at(&|g, _| {
         let (q, k, v) = (g.ones([1, 2, 2, 4], F32), g.ones([1, 2, 2, 4], F32), g.ones([1, 2, 2, 3], F32));
         let _ = blockwise_attention(q, k, v, &Seen::default(), 1, F32);

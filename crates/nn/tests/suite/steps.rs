@@ -73,7 +73,7 @@ fn a_stack_in_a_stack_has_weights_for_each_layer_of_both() {
     );
 }
 
-/// The number of `tanh` operations in the gradients of a stack of layers followed by a unit.
+/// Returns the number of `tanh` operations in the gradients of a stack of layers followed by a unit.
 fn tangents(keep: Option<Keep>) -> usize {
     let g = Graph::new("step", &mesh());
     let p = Scope::new(&g);
@@ -163,7 +163,7 @@ fn rematerialized_units_update_statistics() {
     }
 }
 
-/// The errors in the step that `build` makes.
+/// Returns the errors in the step that `build` makes.
 fn reported(build: impl for<'g> FnOnce(&'g Graph, &Scope<'g>)) -> Vec<String> {
     let g = Graph::new("step", &mesh());
     let p = Scope::new(&g);
@@ -179,7 +179,7 @@ fn a_loss_scale_skips_steps_of_its_own_scope() {
     let scale = LossScale::default();
     let (x, ok) = (g.parameter("x", [16, 8], F32), g.parameter("ok", (), I1));
     let (first, second) = (p.at("first"), p.at("second"));
-    // One loss scale within the scope of another.
+    // The scope of one loss scale is nested in the scope of another.
     for scope in [&first, &second, &second.at("inner")] {
         let loss = (x * scope.parameter("w", (), Init::ones())).square().mean(..);
         let (gradients, _) = scale.gradients(scope, loss);

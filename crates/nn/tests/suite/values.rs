@@ -9,7 +9,7 @@ use shardc_graph::{
 use shardc_nn::layers::{BatchNorm, Dense};
 use shardc_nn::{Init, Kind, Scope};
 
-/// The errors reported for the model that `build` makes.
+/// Returns the errors reported for the model that `build` makes.
 fn reported(build: impl for<'g> FnOnce(&'g Graph, &Scope<'g>)) -> Vec<String> {
     let g = Graph::new("step", &Mesh::new(&[("data", 4)]).unwrap());
     let p = Scope::new(&g);

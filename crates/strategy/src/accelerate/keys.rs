@@ -33,14 +33,14 @@ pub(super) enum Kind {
 /// The effect of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// Supported.
+    /// The key is supported.
     Done,
-    /// No effect in a compiler, for this reason. Reported as a warning if the setting is on.
+    /// The key has no effect in a compiler, for this reason. It is reported as a warning if the setting is on.
     Nothing(&'static str),
-    /// Handled elsewhere, such as by the launcher: not reported.
+    /// The key is handled elsewhere, such as by the launcher, and is not reported.
     Elsewhere,
-    /// Not supported, for this reason, although the setting would change computation, communication or memory. Reported as a warning if the
-    /// setting is on, and as an error with `--strict`.
+    /// The key is not supported, for this reason, although the setting would change computation, communication or memory. It is reported
+    /// as a warning if the setting is on, and as an error with `--strict`.
     Ignored(&'static str),
 }
 

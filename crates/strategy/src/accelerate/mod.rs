@@ -1,6 +1,6 @@
 //! Parses Accelerate's YAML, as written by `accelerate config` and read by `accelerate launch`, into settings.
 //!
-//! No key is ignored silently. Unknown keys and keys without an effect are reported as warnings, the latter grouped by reason. An invalid
+//! No key is ignored silently. Unknown keys are reported as warnings, and so are keys without an effect, grouped by reason. An invalid
 //! value is an error at its line. All errors of a file are reported at once.
 
 mod keys;
@@ -34,7 +34,7 @@ pub struct Accelerate {
     pub model: ModelSettings,
     /// Unknown keys and keys without effect, with the reasons.
     pub warnings: Vec<Diagnostic>,
-    /// The mesh that `parallelism_config` or `[parallelism]` describes, if any: `fsdp=4,tp=2`.
+    /// The mesh that `parallelism_config` or `[parallelism]` describes, if any, such as `fsdp=4,tp=2`.
     parallel: Option<String>,
 }
 
@@ -97,8 +97,8 @@ impl Accelerate {
         Err(reader.errors.into_iter().chain(reader.out.warnings).collect())
     }
 
-    /// The warnings that `--strict` turns into errors: about unknown keys, and about ignored settings that would change computation,
-    /// communication or memory.
+    /// Returns the warnings that `--strict` turns into errors: about unknown keys, and about ignored settings that would change
+    /// computation, communication or memory.
     #[must_use]
     pub fn ignored(&self) -> Vec<Diagnostic> {
         let is_ignored = |warning: &&Diagnostic| matches!(warning.code, "SH1212" | "SH1214");
@@ -106,7 +106,7 @@ impl Accelerate {
         self.warnings.iter().filter(is_ignored).map(as_error).collect()
     }
 
-    /// The mesh of the file's devices: `fsdp=8`, `node=2,fsdp=4` for a hybrid strategy on two machines, or the sizes of parallel
+    /// Returns the mesh of the file's devices: `fsdp=8`, `node=2,fsdp=4` for a hybrid strategy on two machines, or the sizes of parallel
     /// dimensions. A hybrid strategy on one machine has `node=1`: it shards over all devices, as in PyTorch.
     #[must_use]
     pub fn mesh(&self) -> Option<String> {
@@ -158,7 +158,7 @@ struct Reader<'t> {
 #[derive(Default)]
 struct Zero {
     stage: Option<(u64, Span)>,
-    /// If parameters are offloaded, the position of the key; the same for optimizer state.
+    /// The positions of the keys that offload parameters and optimizer state, if they are offloaded.
     parameters: Option<Span>,
     optimizer: Option<Span>,
 }
@@ -272,7 +272,7 @@ impl Reader<'_> {
         let settings = &mut self.out.settings;
         match key.name {
             "distributed_type" => {
-                // PyTorch/XLA's wrapper is enabled under `fsdp_config`, regardless of the distributed type.
+                // PyTorch/XLA enables its FSDP wrapper in `fsdp_config`, so the distributed types XLA and TPU may also use FSDP.
                 self.is_fsdp =
                     word(value).is_some_and(|w| ["FSDP", "XLA", "TPU"].contains(&w.to_uppercase().as_str()));
                 self.is_deepspeed = word(value).is_some_and(|w| w.eq_ignore_ascii_case("DEEPSPEED"));
@@ -342,7 +342,7 @@ impl Reader<'_> {
     }
 }
 
-/// The byte offset of a character.
+/// Returns the byte offset of the character with index `character`; the length of the text if there is none.
 fn byte(text: &str, character: usize) -> usize {
     text.char_indices().nth(character).map_or(text.len(), |(at, _)| at)
 }

@@ -24,7 +24,7 @@ impl Default for Sizes {
 }
 
 impl Sizes {
-    /// The sizes with their axis names, in Accelerate's order of mesh dimensions.
+    /// Returns the sizes with their axis names, in Accelerate's order of mesh dimensions.
     fn named(self) -> [(&'static str, u64); 6] {
         [
             ("node", self.replicate),
@@ -36,25 +36,25 @@ impl Sizes {
         ]
     }
 
-    /// The number of devices; `None` on overflow.
+    /// Returns the number of devices; `None` on overflow.
     pub(super) fn product(self) -> Option<u64> {
         self.named().iter().try_fold(1u64, |product, (_, size)| product.checked_mul(*size))
     }
 
-    /// The sizes that are not one, as a product: `4 x 2`.
+    /// Returns the sizes other than one, as a product such as `4 x 2`.
     pub(super) fn factors(self) -> String {
         let sizes = self.named().into_iter().filter(|(_, size)| *size != 1).map(|(_, size)| size.to_string());
         sizes.collect::<Vec<_>>().join(" x ")
     }
 
-    /// The mesh: `fsdp=4,tp=2`.
+    /// Returns the mesh with the axes of size above one, such as `fsdp=4,tp=2`; `fsdp=1` if there are none.
     pub(super) fn mesh(self) -> String {
         let axes = self.named().into_iter().filter(|(_, size)| *size != 1);
         let text = axes.map(|(name, size)| format!("{name}={size}")).collect::<Vec<_>>().join(",");
         if text.is_empty() { "fsdp=1".to_owned() } else { text }
     }
 
-    /// The reason why the sizes conflict, if they do (Accelerate 1.15, `ParallelismConfig`).
+    /// Returns the reason why the sizes conflict, if they do (Accelerate 1.15, `ParallelismConfig`).
     pub(super) fn conflict(self) -> Option<String> {
         if let Some((name, _)) = self.named().iter().find(|(_, size)| *size == 0) {
             return Some(format!("the size of {name} must be at least 1"));
@@ -71,7 +71,7 @@ impl Sizes {
         None
     }
 
-    /// The strategy that corresponds to `sharding` on the mesh of these sizes, for example hybrid sharding if there are replicas.
+    /// Returns the strategy that corresponds to `sharding` on the mesh of these sizes, for example hybrid sharding if there are replicas.
     pub(super) fn strategy(self, sharding: Sharding) -> Sharding {
         let is_sharded = self.shard > 1 || self.expert > 1 || self.context > 1;
         match sharding {

@@ -2,7 +2,7 @@
 
 use super::keys::{KEYS, Kind, Place};
 
-/// A question.
+/// A question about the value of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
     /// The key whose value is the answer.
@@ -45,7 +45,7 @@ const QUESTIONS: [Question; 12] = [
 ];
 
 impl Question {
-    /// The possible answers; empty if there is no fixed list.
+    /// Returns the possible answers; empty if there is no fixed list.
     #[must_use]
     pub fn choices(&self) -> &'static [&'static str] {
         match self.kind() {
@@ -55,7 +55,7 @@ impl Question {
         }
     }
 
-    /// The value of an answer; a word may be given by its index, counted from one. `None` if the answer is invalid.
+    /// Returns the value of an answer; a word may be given by its index, counted from one. `None` if the answer is invalid.
     #[must_use]
     pub fn value(&self, answer: &str) -> Option<String> {
         let answer = match answer.trim() {
@@ -86,7 +86,7 @@ impl Question {
     }
 }
 
-/// The next question after these answers, which are pairs of a key and its value; `None` after the last question.
+/// Returns the next question after these answers, which are pairs of a key and its value; `None` after the last question.
 #[must_use]
 pub fn next_question(answers: &[(&'static str, String)]) -> Option<Question> {
     let is_answered = |question: &Question| answers.iter().any(|(key, _)| *key == question.key);
@@ -97,7 +97,7 @@ pub fn next_question(answers: &[(&'static str, String)]) -> Option<Question> {
     QUESTIONS.into_iter().find(|question| is_asked(question) && !is_answered(question))
 }
 
-/// The file for these answers, as `accelerate config` writes it; empty values are left out.
+/// Returns the file for these answers, as `accelerate config` writes it; empty values are left out.
 #[must_use]
 pub fn written(answers: &[(&'static str, String)]) -> String {
     let mut text = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n".to_owned();

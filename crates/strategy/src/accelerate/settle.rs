@@ -105,7 +105,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Sets the strategy for a stage of ZeRO.
+    /// Sets the strategy from DeepSpeed's ZeRO stage, and host offload from its offload keys.
     fn deepspeed(&mut self) {
         if !self.is_deepspeed {
             return;
@@ -130,13 +130,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Sets the mesh of `parallelism_config`.
+    /// Sets the mesh and the strategy from `parallelism_config`, or reports a conflict.
     fn parallelism(&mut self) {
         let Some((sizes, at)) = self.sizes else { return };
         let product = sizes.product();
         let message = match (sizes.conflict(), product, self.out.devices) {
             (Some(conflict), ..) => format!("parallelism_config: {conflict}"),
-            // All sizes are one.
+            // If all sizes are one, no parallelism is requested.
             (None, Some(1), _) => return,
             (None, Some(product), Some(devices)) if product != devices => {
                 format!(

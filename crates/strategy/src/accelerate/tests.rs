@@ -132,7 +132,7 @@ fn unknown_keys_are_warnings_and_wrong_values_errors_at_their_lines() {
     assert_eq!(Accelerate::parse("").unwrap(), Accelerate::default());
 }
 
-/// A file as `accelerate config` writes it for version 2, with additional lines.
+/// Returns a file as `accelerate config` writes it for FSDP version 2, with additional lines.
 fn second(keys: &str, sizes: &str) -> String {
     format!(
         "compute_environment: LOCAL_MACHINE\ndebug: false\ndistributed_type: FSDP\ndowncast_bf16: 'no'\nfsdp_config:\n  \

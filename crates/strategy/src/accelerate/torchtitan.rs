@@ -8,7 +8,7 @@ use super::parallelism::Sizes;
 use crate::settings::Sharding;
 use crate::units::Wrap;
 
-/// Whether a text is a torchtitan configuration.
+/// Returns whether a text is a torchtitan configuration: it has the table `[parallelism]`.
 pub(super) fn is_it(text: &str) -> bool {
     text.lines().any(|line| line.trim() == "[parallelism]")
 }
@@ -136,7 +136,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A degree in `[parallelism]`; `None` for -1, which means all remaining devices.
+    /// Returns a degree in `[parallelism]`; `None` for -1, which means all remaining devices.
     fn degree(&mut self, name: &str, default: i64) -> Option<u64> {
         let value = self.table.get("parallelism").and_then(|table| table.get(name));
         let degree = value.map_or(Some(default), Value::as_integer);
@@ -154,7 +154,7 @@ impl Reader<'_> {
         self.table.get(table)?.get(name)?.as_str().map(str::to_owned)
     }
 
-    /// The position of a name in the text.
+    /// Returns the position of the first occurrence of a name in the text.
     fn place(&self, name: &str) -> Span {
         self.text.find(name).map_or(Span::NONE, |at| Span::new(at, at + name.len()))
     }

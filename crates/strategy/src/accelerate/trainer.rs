@@ -37,7 +37,7 @@ impl Reader<'_> {
         {
             self.is_trainer = true;
             self.fsdp = Some(self.span(document));
-            // The Trainer's default.
+            // The Trainer's default policy wraps transformer layers.
             self.wrap = Some("TRANSFORMER_BASED_WRAP");
             return self.keys(document, Place::Fsdp);
         }

@@ -4,7 +4,7 @@ use saphyr::{MarkedYaml, Scalar, YamlData};
 
 use crate::settings::Sharding;
 
-/// A scalar as text.
+/// Returns the text of a string, boolean or integer; `None` for other nodes.
 pub(super) fn word(node: &MarkedYaml<'_>) -> Option<String> {
     match &node.data {
         YamlData::Value(Scalar::String(text)) => Some(text.to_string()),
@@ -26,7 +26,7 @@ pub(super) fn count(node: &MarkedYaml<'_>) -> Option<u64> {
     word(node)?.parse().ok()
 }
 
-/// Whether a value means "off": null, false, a word for false, or an empty collection.
+/// Returns whether a value means "off": null, false, a word for false, or an empty collection.
 pub(super) fn is_off(node: &MarkedYaml<'_>) -> bool {
     match &node.data {
         YamlData::Value(Scalar::Null) => true,
@@ -37,7 +37,7 @@ pub(super) fn is_off(node: &MarkedYaml<'_>) -> bool {
     }
 }
 
-/// The word that a value denotes, by itself or by its index (counted from one). YAML may have parsed `no` as a boolean.
+/// Returns the word that a value denotes, by itself or by its index (counted from one). YAML may have parsed `no` as a boolean.
 pub(super) fn chosen(node: &MarkedYaml<'_>, words: &'static [&'static str]) -> Option<&'static str> {
     let text = word(node)?;
     let text = if text == "false" { "no" } else { &text };

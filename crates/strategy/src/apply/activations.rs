@@ -2,12 +2,12 @@
 //!
 //! * *Sequence parallelism*: activations between layers, which are partial sums, become sharded along their sequence dimension over the
 //!   axes of tensor parallelism. Normalizations are then computed on shards, and the last matmul of a layer ends in a reduce-scatter
-//!   instead of an all-reduce. Matmuls within a layer are sharded by heads or hidden features, as in Megatron (Korthikanti et al., 2022):
-//!   sharding sequences everywhere would gather keys, values and weights.
+//!   instead of an all-reduce. Matmuls within a layer are sharded by heads or hidden features, as in Megatron (Korthikanti et al., 2022).
+//!   If sequences were sharded everywhere, keys, values and weights would be all-gathered.
 //! * *Context parallelism*: if the sequence dimension of an argument does not divide evenly, for example because it has an additional
-//!   token, its slices are sharded instead. Attention scores have the sequence dimension twice. They are always sharded by queries, in
-//!   the forward and in the backward pass: if they were sharded by keys in one place, resharding them would be the largest transfer of a
-//!   layer.
+//!   token, slices of the argument are sharded instead. Attention scores have the sequence dimension twice. They are always sharded by
+//!   queries, in the forward and in the backward pass: if they were sharded by keys in one place, resharding them would be the largest
+//!   transfer of a layer.
 //! * *Expert parallelism*: inputs and outputs of experts are sharded by expert, so that devices exchange tokens.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -37,7 +37,7 @@ pub(super) struct ActivationClasses<'a> {
     pub(super) uneven: &'a FxHashMap<ValueId, usize>,
 }
 
-/// Inserts sharding constraints on activations in a body without calls. Returns whether it inserted any.
+/// Inserts sharding constraints on activations in a body without calls. Returns whether any constraint was inserted.
 pub(super) fn constrain(
     module: &mut Module,
     body: RegionId,
@@ -182,7 +182,7 @@ impl Activations<'_> {
         Some(sharding)
     }
 
-    /// Shards inputs and outputs of experts by expert, and over the other axes by example.
+    /// Shards inputs and outputs of experts by expert over the expert axes, and by example over the other axes of the batch.
     fn by_expert(&self, module: &Module, mesh: &Mesh, value: ValueId) -> Option<TensorSharding> {
         let of = self.dims.classes.of(value);
         if !of.iter().any(|class| self.dims.batch.contains(class)) {

@@ -1,5 +1,5 @@
-//! Analyses of a training step that several apply steps share. Each is computed at its first use, and recomputed after a rewrite has
-//! invalidated it.
+//! Analyses of a training step that several apply steps share. Each analysis is computed at its first use, and recomputed after a rewrite
+//! has invalidated it.
 
 use std::cell::OnceCell;
 
@@ -17,7 +17,7 @@ pub(super) struct Dimensions {
 }
 
 impl Dimensions {
-    /// The dimension classes of a function without calls; `None` if it has no body.
+    /// Computes the dimension classes of a function without calls; `None` if it has no body.
     fn of(module: &Module, func: FuncId, args: &[ValueId], roles: &Roles) -> Option<Dimensions> {
         let classes = DimensionClasses::of_func(module, func)?;
         let of_batch = |i: usize| Some(*classes.of(args[i]).get(roles.arguments[i].batch_dim?)?);
@@ -25,7 +25,7 @@ impl Dimensions {
         Some(Dimensions { classes, batch })
     }
 
-    /// Whether a value has a batch dimension.
+    /// Returns whether a value has a batch dimension.
     pub(super) fn has_batch(&self, value: ValueId) -> bool {
         self.classes.of(value).iter().any(|class| self.batch.contains(class))
     }
@@ -39,7 +39,7 @@ pub(super) struct Analyses {
 }
 
 impl Analyses {
-    /// The dimension classes of a function without calls, whose body has these arguments.
+    /// Returns the dimension classes of a function without calls, whose body has these arguments.
     pub(super) fn dimensions(
         &self,
         module: &Module,
@@ -50,12 +50,12 @@ impl Analyses {
         self.dimensions.get_or_init(|| Dimensions::of(module, func, args, roles)).as_ref()
     }
 
-    /// The stacks of layers among the arguments of a body without calls.
+    /// Returns the stacks of layers among the arguments of a body without calls.
     pub(super) fn stacked(&self, module: &Module, body: RegionId) -> &Stacked {
         self.stacked.get_or_init(|| Stacked::of(module, body))
     }
 
-    /// The dimension classes, if they are computed and valid.
+    /// Returns the dimension classes, if they are computed and valid.
     #[cfg(test)]
     pub(super) fn cached_dimensions(&self) -> Option<&Dimensions> {
         self.dimensions.get()?.as_ref()

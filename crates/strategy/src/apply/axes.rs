@@ -8,7 +8,7 @@ use crate::settings::{Settings, Sharding};
 /// The purpose of each mesh axis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Axes {
-    /// Axes that shard the batch: those of data and expert parallelism, major to minor.
+    /// Axes that shard the batch: the axes of data and expert parallelism, major to minor.
     pub(crate) data: Vec<AxisRef>,
     /// Axes of `data` and `context` that also shard parameters, gradients or optimizer state.
     pub(crate) shard: Vec<AxisRef>,
@@ -28,8 +28,8 @@ const CONTEXT: [&str; 5] = ["context", "cp", "sequence", "seq", "sp"];
 const EXPERT: [&str; 3] = ["expert", "experts", "ep"];
 
 impl Axes {
-    /// The purpose of each mesh axis, by its name: tensor, context and expert parallelism have their own names; all other axes are
-    /// data-parallel. For hybrid strategies the first data-parallel axis is the node axis, which replicates the model.
+    /// Determines the purpose of each mesh axis, by its name: tensor, context and expert parallelism have their own names; all other axes
+    /// are data-parallel. For hybrid strategies the first data-parallel axis is the node axis, which replicates the model.
     ///
     /// # Errors
     /// Returns SH1251 for a hybrid strategy on a mesh with one axis.
@@ -62,8 +62,8 @@ impl Axes {
     }
 }
 
-/// Warnings (SH1253) about axis names that are similar to those of tensor, context or expert parallelism: these axes shard the
-/// batch.
+/// Warnings (SH1253) about axes that shard the batch, but whose names are similar to names of axes of tensor, context or expert
+/// parallelism.
 pub(crate) fn misspelt(mesh: &Mesh) -> Vec<Diagnostic> {
     let known = || TENSOR.iter().chain(&CONTEXT).chain(&EXPERT).copied();
     let warning = |name: &str| {

@@ -1,9 +1,9 @@
 //! Mixed precision: computes matmuls in a narrower type than the other operations of the step (`mixed_precision`, `compute_dtype`).
 //!
-//! As under `torch.autocast`, matmuls and convolutions of activations have operands and results of the narrow type. Sums,
+//! Matmuls and convolutions of activations have operands and results of the narrow type, as under `torch.autocast`. Sums,
 //! normalizations, the loss, parameters and their updates stay in `f32`. Weights are cast before their all-gather, so that the narrow
-//! values are sent. Weight gradients are summed over devices in the narrow type, or in `f32` if the settings request it; these matmuls
-//! then return `f32`.
+//! values are sent. Weight gradients are summed over devices in the narrow type. If the settings request sums in `f32`, the matmuls of
+//! weight gradients return `f32`.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpId, OpKind, RegionId, Rewriter, TensorBuild, ValueId};
@@ -58,11 +58,11 @@ fn narrow(
 
 struct Walk<'a> {
     products: FxHashSet<OpId>,
-    /// Matmuls that return `f32`.
+    /// Matmuls that return `f32`: those of weight gradients, if the settings request sums in `f32`.
     wide: FxHashSet<OpId>,
     stacked: &'a Stacked,
     dtype: DType,
-    /// The narrow version of a value, by the region of the user.
+    /// The value converted to the narrow type, by the region of the user and the original value.
     narrow: FxHashMap<(RegionId, ValueId), ValueId>,
     /// Values that are converted back to the wide type, each with the matmul that produced it.
     made: FxHashMap<ValueId, ValueId>,

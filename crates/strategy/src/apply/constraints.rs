@@ -15,7 +15,7 @@ pub(super) struct Constraints {
 }
 
 impl Constraints {
-    /// Inserts the constraints into a body. Returns whether it inserted any.
+    /// Inserts the constraints into a body. Returns whether there are any constraints.
     pub(super) fn insert(&self, module: &mut Module, body: RegionId) -> bool {
         if self.operands.is_empty() && self.results.is_empty() {
             return false;

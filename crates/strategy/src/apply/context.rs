@@ -87,7 +87,7 @@ impl<'a> Context<'a> {
     }
 
     /// Looks up the entry function again, and invalidates all analyses: inlining removes functions, which changes the handles of the
-    /// others.
+    /// remaining functions.
     ///
     /// # Errors
     /// Returns SH1250 if the module has no entry function.
@@ -98,17 +98,17 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// The dimension classes of the step; `None` if it has no body.
+    /// Returns the dimension classes of the step; `None` if it has no body.
     pub(super) fn dimensions(&self, module: &Module) -> Option<&Dimensions> {
         self.analyses.dimensions(module, self.func, &self.args, self.roles)
     }
 
-    /// The arguments that are stacks of layers.
+    /// Returns the arguments that are stacks of layers.
     pub(super) fn stacked(&self, module: &Module) -> &Stacked {
         self.analyses.stacked(module, self.body)
     }
 
-    /// The dimension classes, if they are computed and valid.
+    /// Returns the dimension classes, if they are computed and valid.
     #[cfg(test)]
     pub(super) fn cached_dimensions(&self) -> Option<&Dimensions> {
         self.analyses.cached_dimensions()
@@ -125,13 +125,13 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The entry function and its body.
+/// Returns the entry function and its body.
 fn entry(module: &Module) -> Result<(FuncId, RegionId), Vec<Diagnostic>> {
     let entry = module.entry().and_then(|func| Some((func, module.funcs[func].body?)));
     entry.ok_or_else(|| vec![Diagnostic::invalid("SH1250", "the program has no function to train")])
 }
 
-/// The error if the roles do not match the module's arguments.
+/// Returns the error if the roles do not match the module's arguments.
 fn args_missing(module: &Module, roles: &Roles) -> Option<Diagnostic> {
     let (has, told) = (module.entry().map_or(0, |f| module.funcs[f].params.len()), roles.arguments.len());
     let message = || format!("the roles are for {told} arguments, but the program has {has}");

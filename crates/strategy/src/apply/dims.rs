@@ -1,7 +1,7 @@
 //! Chooses the dimension of a tensor to shard.
 
-/// The dimension to shard over `n` devices: the largest allowed dimension that `n` divides; otherwise the largest allowed dimension with
-/// at least one element per device. `None` if there is none.
+/// Chooses the dimension to shard over `n` devices: the largest allowed dimension that `n` divides; otherwise the largest allowed dimension
+/// with at least one element per device. `None` if there is none.
 pub(crate) fn split_dim(shape: &[i64], n: i64, may: impl Fn(usize) -> bool) -> Option<usize> {
     let largest = |fits: &dyn Fn(i64) -> bool| {
         let dims = (0..shape.len()).filter(|&d| may(d) && fits(shape[d]));

@@ -1,14 +1,13 @@
 //! Expert parallelism: finds the expert dimensions of weights.
 //!
-//! A mixture of experts multiplies the inputs of each expert by that expert's weights, for all experts at once. This is a batched
-//! (or grouped) matmul. One operand is a weight, which has no data-batch dimension; the batching (or group) dimension that it has instead
-//! is the expert dimension.
+//! A mixture of experts multiplies the inputs of each expert by that expert's weights in one batched (or grouped) matmul. One operand of
+//! this matmul is a weight, which has no data-batch dimension. The batching (or group) dimension of the weight is the expert dimension.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{Module, OpKind, RegionId, ValueId};
 use shardc_passes::propagate::DimensionClasses;
 
-/// The dimension classes of experts.
+/// Finds the dimension classes of experts.
 pub(super) fn classes(
     module: &Module,
     body: RegionId,
@@ -38,7 +37,7 @@ pub(super) fn classes(
     found
 }
 
-/// The expert dimension of an argument, if `n` divides it.
+/// Finds the expert dimension of an argument, if `n` divides it.
 pub(super) fn dim(
     module: &Module,
     classes: &DimensionClasses,

@@ -6,7 +6,7 @@ use shardc_ir::{Module, OpKind, Rewriter, ValueId};
 use super::context::Context;
 
 /// Removes state from sharding groups if the strategy chooses its sharding. The next value of state is sharded like the state, but the
-/// values from which the next value is computed may have another sharding: for example, replicated parameters may be updated on shards.
+/// values from which the next value is computed may have another sharding. For example, replicated parameters may be updated on shards.
 pub(super) fn leave(module: &mut Module, context: &mut Context<'_>) {
     let (roles, args) = (context.roles, &context.args);
     let returned =

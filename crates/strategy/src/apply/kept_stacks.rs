@@ -1,5 +1,5 @@
-//! Stacks of layers that are all-gathered once and kept until the end of the backward pass. They are cast to a narrower type before the
-//! all-gather if all uses in loops cast their rows to that type.
+//! Stacks of layers that are all-gathered once and kept until the end of the backward pass. A stack is cast to a narrower type before its
+//! all-gather if all uses in loops cast its rows to that type.
 //!
 //! The loops then carry the narrow stack, so the gathered value, with its long live range, has the narrow type.
 //! A stack with uses other than its update and row slices in loops is gathered in its own type.
@@ -88,7 +88,7 @@ impl KeptStacks {
         KeptStacks { to, rows }
     }
 
-    /// The type to which a stack is cast before its all-gather, if any.
+    /// Returns the type to which a stack is cast before its all-gather, if any.
     pub(super) fn to(&self, stack: ValueId) -> Option<DType> {
         self.to.get(&stack).copied()
     }

@@ -38,8 +38,8 @@ struct LayerMatmuls<'a> {
 }
 
 impl LayerMatmuls<'_> {
-    /// Shards the batched matmuls of the update by layer. These are the matmuls that depend on the batch arguments `examples`, but have no
-    /// data-batch dimension themselves. Returns whether it inserted any sharding.
+    /// Shards the batched matmuls of the update by layer: matmuls that depend on the batch arguments `examples`, but have no data-batch
+    /// dimension. Returns whether any sharding was inserted.
     fn split(
         &self,
         module: &mut Module,
@@ -132,7 +132,7 @@ fn transposed_from(module: &Module, mut value: ValueId, mut dim: usize) -> (Valu
     (value, dim)
 }
 
-/// The operations in a body that depend on these arguments.
+/// Finds the operations in a body that depend on these arguments.
 fn behind(module: &Module, body: RegionId, args: &[ValueId]) -> Vec<OpId> {
     let mut known: FxHashSet<ValueId> = args.iter().copied().collect();
     let mut all = Vec::new();

@@ -36,7 +36,8 @@ use crate::units::Units;
 use context::Context;
 pub use steps::ApplyStep;
 
-/// Propagation priorities. The batch has the highest priority: if one axis shards both, parameters are gathered rather than activations.
+/// Propagation priorities. The batch has the highest priority: if one axis shards batch and parameters, parameters are all-gathered rather
+/// than activations.
 const BATCH_FIRST: u32 = 0;
 const THEN_STATE: u32 = 1;
 
@@ -51,8 +52,8 @@ const THEN_STATE: u32 = 1;
 ///   it has the same shape.
 /// * Statistics, counters, RNG keys and scalars are replicated.
 /// * Existing annotations of arguments and results on the same mesh are kept; an annotated parameter is not all-gathered before its use.
-/// * The next value of state is sharded like the state. Other results are replicated if they are scalars; the compiler chooses for
-///   the rest.
+/// * The next value of state is sharded like the state. Other results are replicated if they are scalars; the compiler chooses the
+///   shardings of the rest.
 ///
 /// Returns warnings about settings that have no effect on this step (SH1252).
 ///

@@ -5,10 +5,10 @@
 //! all-gather, and again, together with the optimizer state, for its update. For a stack of layers only the rows of one iteration are
 //! copied. The next values are copied back.
 //!
-//! State that is [small](SMALL) relative to the rest stays on the device. So do stacks whose rows libtpu 0.0.51 cannot slice on the
-//! host: stacks of vectors of less than 32 bits, such as `ui8` block scales ("Sublane slicing size must be multiple of element
-//! packing factor"). libtpu also fails to compile programs that slice rows smaller than a tile, because it confuses two layouts of
-//! different sizes.
+//! State that is [small](SMALL) relative to the rest stays on the device. Stacks whose rows libtpu 0.0.51 cannot slice on the host also
+//! stay on the device. Their rows are vectors of less than 32 bits, such as `ui8` block scales ("Sublane slicing size must be multiple of
+//! element packing factor"). libtpu also fails to compile programs that slice rows smaller than a tile, because it confuses two layouts
+//! of different sizes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::discardable::MEMORY_KIND;
@@ -58,11 +58,11 @@ pub(super) fn apply(module: &mut Module, context: &mut Context<'_>) {
 struct State {
     /// The index of the argument.
     number: usize,
-    /// Bytes of its shard on a device.
+    /// Bytes of the argument's shard on a device.
     bytes: u64,
     /// Bytes that are copied to the device at once: the whole shard, or one row of a stack of layers.
     at_once: u64,
-    /// Whether it stays on the device because libtpu cannot slice its rows on the host.
+    /// Whether the argument stays on the device because libtpu cannot slice its rows on the host.
     is_whole: bool,
 }
 
@@ -82,7 +82,7 @@ impl State {
     }
 }
 
-/// The indices of the arguments to move to host memory.
+/// Returns the indices of the arguments to move to host memory.
 fn waiting(state: &[State]) -> Vec<usize> {
     let all = state.iter().map(|state| state.bytes).fold(0, u64::saturating_add);
     let stays = |state: &State| state.is_whole || state.at_once < SMALL && state.bytes < all / PART;
@@ -115,9 +115,9 @@ fn offload(
 /// The uses for which state is copied to the device separately.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum For {
-    /// The forward pass.
+    /// The forward pass: the sharding constraint of an all-gather, or a cast before it.
     Use,
-    /// The backward pass, if it rematerializes the all-gather. (XLA does not propagate host memory through a barrier.)
+    /// The backward pass, if it rematerializes the all-gather: XLA does not propagate host memory through the barrier.
     UseAgain,
     Update,
 }
@@ -153,7 +153,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a value is an argument in host memory whose rows loops read.
+    /// Returns whether a value is an argument in host memory whose rows loops read.
     fn is_stack(&self, value: ValueId) -> bool {
         let arg = self.stacked.origin(value);
         arg.is_some_and(|arg| self.at_host.contains(&arg) && self.stacked.has_rows(arg))

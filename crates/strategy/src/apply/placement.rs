@@ -1,8 +1,8 @@
 //! The sharding of each argument of a step.
 //!
-//! Optimizer state and gradient accumulators are sharded like their parameter if they have its shape. Otherwise the update, which reads
-//! all of them, would need to reshard them. The sharded dimension is chosen from the parameter, since its state has less information: no
-//! loop slices the state, so the layer dimension is unknown, and the program may annotate only parameters.
+//! Optimizer state and gradient accumulators are sharded like their parameter if they have its shape. With different shardings, the
+//! update, which reads all of them, would need reshards. The sharded dimension is chosen from the parameter, because less is known about
+//! its state: no loop slices the state, so the layer dimension is unknown, and the program may annotate only parameters.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisRef, DimSharding, Module, RegionId, TensorSharding, ValueId};
@@ -39,7 +39,7 @@ impl Context<'_> {
         self.placed = placed;
     }
 
-    /// The sharding of an argument without an annotation.
+    /// Returns the sharding of an argument without an annotation.
     fn of_argument(
         &self,
         module: &Module,
@@ -53,7 +53,8 @@ impl Context<'_> {
             {
                 self.whole(module, like(module, (arg, argument), args))
             }
-            // This is a target network, or a teacher that averages parameters: if it were sharded, it would be all-gathered in each step.
+            // State that the loss reads is a target network, or a teacher that averages parameters. If it were sharded, each step would
+            // all-gather it.
             Role::OptimizerState
                 if self.settings.sharding == Sharding::Zero1 && read_by_loss.contains(&arg) =>
             {
@@ -77,7 +78,7 @@ impl Context<'_> {
         }
     }
 
-    /// The annotated sharding of an argument; without an annotation, its sharding by tensor and expert parallelism only.
+    /// Returns the annotated sharding of an argument; without an annotation, its sharding by tensor and expert parallelism only.
     pub(super) fn whole(&self, module: &Module, arg: ValueId) -> TensorSharding {
         if let Some(said) = self.said.get(&arg).filter(|said| said.mesh == self.mesh) {
             return said.clone();
@@ -92,7 +93,7 @@ impl Context<'_> {
         sharding
     }
 
-    /// The sharding that [`whole`](Context::whole) returns, with one more dimension sharded over the unused axes of `axes.shard`.
+    /// Returns the sharding of [`whole`](Context::whole), with one more dimension sharded over the unused axes of `axes.shard`.
     pub(super) fn in_parts(&self, module: &Module, arg: ValueId) -> TensorSharding {
         let mut sharding = self.whole(module, arg);
         let is_free = |axis: &&AxisRef| {
@@ -101,7 +102,7 @@ impl Context<'_> {
         let shard: Vec<AxisRef> = self.axes.shard.iter().filter(is_free).cloned().collect();
         let n = module.meshes[self.mesh].axes_size(&shard);
         let is_of_stack = |dim: &usize| self.stacked(module).is_stacked(arg, *dim);
-        // The first dimension of the parameter of one layer, if the layers are stacked.
+        // The first dimension that is not a layer dimension: the first dimension of one layer's parameter.
         let first = (0..module.rank(arg)).find(|dim| !is_of_stack(dim));
         let may = |dim: usize| {
             !is_of_stack(&dim)
@@ -123,13 +124,13 @@ impl Context<'_> {
     }
 }
 
-/// The argument whose sharding `arg` gets: its parameter, if `arg` is state of the same shape; otherwise `arg` itself.
+/// Returns the argument whose sharding `arg` gets: its parameter, if `arg` is state of the same shape; otherwise `arg` itself.
 fn like(module: &Module, (arg, argument): (ValueId, &Argument), args: &[ValueId]) -> ValueId {
     let parameter = argument.of.and_then(|of| args.get(of)).copied();
     parameter.filter(|&parameter| module.shape(parameter) == module.shape(arg)).unwrap_or(arg)
 }
 
-/// The arguments that the loss depends on.
+/// Returns the values, including arguments, that operations of the forward pass of the loss read.
 fn read_by_loss(module: &Module, body: RegionId, roles: &Roles) -> FxHashSet<ValueId> {
     let returned = module.terminator(body).map(|end| &module.ops[end].operands);
     let loss = roles.loss.and_then(|loss| returned?.get(loss).copied());
@@ -137,7 +138,7 @@ fn read_by_loss(module: &Module, body: RegionId, roles: &Roles) -> FxHashSet<Val
     ops.into_iter().flat_map(|op| module.ops[op].operands.to_vec()).collect()
 }
 
-/// The annotations of arguments in the program.
+/// Returns the annotations of arguments in the program.
 fn said(module: &Module, args: &[ValueId]) -> FxHashMap<ValueId, TensorSharding> {
     let of = |&arg: &ValueId| Some((arg, module.shardings.get(module.shardings.of(arg)?).clone()));
     args.iter().filter_map(of).collect()

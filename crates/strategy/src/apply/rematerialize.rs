@@ -16,7 +16,7 @@ pub(super) fn apply(module: &mut Module, context: &mut Context<'_>) {
     }
 }
 
-/// Rematerializes units, or layers if there are no units, in the backward pass. Returns how many.
+/// Rematerializes units, or layers if there are no units, in the backward pass. Returns the number of rematerialized units.
 fn compute_again(module: &mut Module, context: &mut Context<'_>) -> usize {
     let (roles, body) = (context.roles, context.body);
     let layers = context

@@ -26,7 +26,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// The rows that dynamic slices in a body read; for such a slice, `stack` returns the argument that is sliced.
+    /// Returns the rows that dynamic slices in a body read; for such a slice, `stack` returns the argument that is sliced.
     pub(super) fn of(module: &Module, body: RegionId, stack: impl Fn(OpId) -> Option<ValueId>) -> Rows {
         let mut readers: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
         let mut taken: Vec<(ValueId, ValueId)> = Vec::new();
@@ -47,12 +47,12 @@ impl Rows {
         rows
     }
 
-    /// The row to gather, if the value is a row.
+    /// Returns the row to gather, if the value is a row.
     pub(super) fn row(&self, value: ValueId) -> Option<Row> {
         self.rows.get(&value).copied()
     }
 
-    /// All rows.
+    /// All rows, in no particular order.
     pub(super) fn all(&self) -> impl Iterator<Item = Row> {
         self.rows.values().copied()
     }

@@ -15,7 +15,7 @@ use crate::units::Units;
 /// One step of applying a strategy.
 #[derive(Clone, Copy, Debug)]
 pub struct ApplyStep {
-    /// The name.
+    /// The name of the step, such as `find-units`.
     pub name: &'static str,
     /// A one-line description.
     pub about: &'static str,
@@ -26,7 +26,7 @@ impl ApplyStep {
     /// All steps, in the order in which they run.
     pub const ALL: &'static [ApplyStep] = STEPS;
 
-    /// Runs all steps in order. `after` is called after each.
+    /// Runs all steps in order, and calls `after` after each step.
     ///
     /// # Errors
     /// Returns the errors of the steps. The module is then incomplete.

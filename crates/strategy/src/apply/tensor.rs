@@ -1,10 +1,10 @@
 //! Tensor parallelism: chooses dimensions of weights so that the matmuls of a layer are computed on shards.
 //!
-//! As in Megatron (Shoeybi et al., 2019), the first of two matrices is sharded by columns and the second by rows: they share the inner
-//! dimension, which is one dimension class. So a class that several weights share is sharded if none of these weights is already sharded:
-//! attention heads, or hidden features of a feed-forward layer. The features between layers, which most weights have (for a single layer:
-//! its input features), stay replicated. If a matrix has these features but no such class, as embeddings and LM heads do, the vocabulary
-//! is sharded.
+//! The first of two matrices is sharded by columns and the second by rows, as in Megatron (Shoeybi et al., 2019). The matrices share the
+//! inner dimension, which is one dimension class. So a class that several weights share is sharded if none of the weights is already
+//! sharded, for example attention heads, or hidden features of an MLP. The features between layers, which most weights have (for a
+//! single layer: its input features), stay replicated. If a matrix has the features between layers and no sharded class, as embeddings
+//! and LM heads do, the vocabulary is sharded.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, ValueId};
@@ -24,9 +24,9 @@ const SHARERS: usize = 3;
 
 /// The dimension classes that tensor parallelism shards.
 pub(super) struct Inner {
-    /// Dimensions within layers.
+    /// Dimension classes within layers, such as heads and hidden features.
     pub(super) classes: FxHashSet<u32>,
-    /// Vocabularies.
+    /// Dimension classes of vocabularies.
     vocabularies: FxHashSet<u32>,
     features: Option<u32>,
 }
@@ -125,7 +125,7 @@ impl Inner {
     }
 }
 
-/// Whether `n` shards have equal sizes, except for a little padding of the last one.
+/// Returns whether `n` shards have equal sizes, except for a little padding of the last one.
 fn almost_divides(n: i64, size: i64) -> bool {
     let parts = size.checked_add(n - 1).map(|most| most / n * n);
     size > 0 && parts.is_some_and(|padded| padded - size <= size / MISSING)

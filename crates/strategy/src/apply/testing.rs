@@ -97,12 +97,12 @@ pub(super) struct Around {
 }
 
 impl Around {
-    /// The number of occurrences of a text that the step adds to the program.
+    /// Returns the number of occurrences of a text that the step adds to the program.
     pub(super) fn added(&self, text: &str) -> usize {
         self.after.matches(text).count() - self.before.matches(text).count()
     }
 
-    /// Whether the step leaves the program unchanged.
+    /// Returns whether the step leaves the program unchanged.
     pub(super) fn is_same(&self) -> bool {
         self.before == self.after
     }

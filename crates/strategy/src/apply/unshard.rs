@@ -1,20 +1,20 @@
 //! FSDP unshard: all-gathers parameters before their use, also for the backward pass.
 //!
-//! FSDP all-gathers a parameter before its use and frees it afterwards. In the program, this is a sharding constraint that replicates the
-//! used value; it follows a cast to a narrower type, so that the narrow value is sent. The update reads the shards. For a stack of
-//! layers, each loop iteration gathers its row, also after a cast (`rows`).
+//! FSDP all-gathers a parameter before its use and frees it afterwards. In the program, the all-gather is a sharding constraint that
+//! replicates the used value. The constraint follows a cast to a narrower type, so that the narrow value is sent. The update reads the
+//! shards. For a stack of layers, each loop iteration gathers its row, also after a cast (`rows`).
 //!
 //! The backward pass reads the gathered value of the forward pass or, if a unit is resharded in between, gathers again. The second
-//! all-gather follows a barrier with the cotangent of the first result that needs it. The barrier prevents CSE with the first all-gather,
-//! and an early start. Casts, reshapes and transposes of the forward and of the backward pass are recomputed: on the shard if they cast
-//! to a narrower type, and otherwise after the all-gather.
+//! all-gather follows a barrier with the nearest incoming activation cotangent. The barrier prevents CSE with the first all-gather, and
+//! an early start. Casts, reshapes and transposes of the forward and of the backward pass are recomputed: on the shard if they cast to a
+//! narrower type, and otherwise after the all-gather.
 //!
-//! For a table that is only read by row lookups, the compiler chooses: it sends rows to their devices if that is cheaper than
-//! all-gathering the table.
+//! A table that is only read by row lookups is not all-gathered here. The compiler chooses: it sends rows to their devices if that is
+//! cheaper than all-gathering the table.
 //!
-//! The parameters of a unit share one barrier. BACKWARD_POST ties it to the cotangent of the unit itself, so the all-gather starts
-//! when the next unit is done. BACKWARD_PRE ties it to the cotangent of the next unit, so the all-gather overlaps with that unit's
-//! backward pass.
+//! The parameters of a unit share one barrier. BACKWARD_POST ties the barrier to the cotangent of the unit itself, so the all-gather
+//! starts when the backward pass of the following unit (in forward order) is done. BACKWARD_PRE ties the barrier to the cotangent of the
+//! following unit, so the all-gather overlaps with the backward pass of that unit.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
@@ -52,18 +52,18 @@ pub(super) struct Unshard<'a> {
 }
 
 impl Unshard<'_> {
-    /// Whether rows of an argument are gathered in loops. A stack that is kept from the forward to the backward pass is gathered as a
-    /// whole instead.
+    /// Returns whether rows of an argument are gathered in loops. A stack that is kept from the forward to the backward pass is instead
+    /// gathered in full, before the loop.
     fn takes_rows(&self, arg: ValueId) -> bool {
         self.again && self.stacked.has_rows(arg)
     }
 
-    /// The unit of the argument with this index.
+    /// Returns the unit of the argument with this index.
     fn unit(&self, i: usize) -> Option<usize> {
         self.units?.of.get(i).copied().flatten()
     }
 
-    /// Whether the argument with this index is gathered again for the backward pass.
+    /// Returns whether the argument with this index is gathered again for the backward pass.
     fn is_again(&self, i: usize) -> bool {
         self.again && (self.units.is_none() || self.again_at_root || self.unit(i).is_some())
     }
@@ -90,7 +90,7 @@ impl Unshard<'_> {
         }
     }
 
-    /// Finds the stacks that are gathered as a whole, and changes their users to the narrower types to which they are cast.
+    /// Finds the stacks that are gathered in full, and changes their users to the narrower types to which they are cast.
     fn kept_stacks(&self, module: &mut Module, body: RegionId, flow: &Flow) -> KeptStacks {
         let args = &module.regions[body].args;
         let stacks = self.split.iter().map(|&i| args[i]);
@@ -114,9 +114,9 @@ struct Flow {
     forms: FxHashMap<ValueId, Form>,
     /// Operations of the backward pass that need a gathered parameter.
     backward: FxHashSet<OpId>,
-    /// The parameters that these operations need.
+    /// The parameters that operations in `backward` need.
     asked: FxHashSet<ValueId>,
-    /// Tables whose rows the forward pass only looks up, with their casts and reshapes.
+    /// Tables, and casts of tables, that the forward pass reads only by row lookups.
     tables: FxHashSet<ValueId>,
     rows: Rows,
 }
@@ -194,8 +194,8 @@ impl Flow {
     }
 }
 
-/// If the result of an operation is only another form of the parameter (a cast, reshape or transpose), returns whether it is still a
-/// shard to be gathered.
+/// If the result of an operation is only another form of the parameter (a cast, reshape or transpose), returns whether the result is
+/// still a shard, to be gathered later.
 ///
 /// In the backward pass, only casts and barriers count; reshapes and transposes need the gathered value.
 fn form_behind(module: &Module, op: OpId, form: Form, is_forward: bool) -> Option<bool> {
@@ -212,19 +212,19 @@ fn form_behind(module: &Module, op: OpId, form: Form, is_forward: bool) -> Optio
     }
 }
 
-/// Whether an operation looks up rows of `table`.
+/// Returns whether an operation looks up rows of `table`.
 fn looks_up(module: &Module, op: OpId, table: ValueId) -> bool {
     let data = &module.ops[op];
     matches!(data.kind, OpKind::Gather(_)) && data.operands.first() == Some(&table)
 }
 
-/// Whether an operation of the backward pass needs the gathered value of a parameter that it reads.
+/// Returns whether an operation of the backward pass needs the gathered value of a parameter that it reads.
 fn needs_whole(module: &Module, op: OpId, value: ValueId, form: Form) -> bool {
     let passes = form.is_part && matches!(module.ops[op].kind, OpKind::OptimizationBarrier);
     !passes && !is_like(module, op, value)
 }
 
-/// Whether an operation is element-wise on the shape of `value`: the update of a parameter, or a cast.
+/// Returns whether an operation is element-wise on the shape of `value`: the update of a parameter, or a cast.
 fn is_like(module: &Module, op: OpId, value: ValueId) -> bool {
     let data = &module.ops[op];
     matches!(
@@ -233,7 +233,7 @@ fn is_like(module: &Module, op: OpId, value: ValueId) -> bool {
     ) && data.operands.iter().chain(&data.results).all(|&v| module.shape(v) == module.shape(value))
 }
 
-/// Whether a returned value that is not in `own` depends on the result of an operation.
+/// Returns whether a returned value that is not in `own` depends on the result of an operation.
 fn reaches_others(
     module: &Module,
     op: OpId,
@@ -253,7 +253,7 @@ fn reaches_others(
     false
 }
 
-/// The rows of sharded stacks that are gathered in loops.
+/// Returns the rows of sharded stacks that are gathered in loops.
 fn rows(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> Rows {
     let args = &module.regions[body].args;
     let split: FxHashSet<ValueId> = unshard.split.iter().map(|&i| args[i]).collect();
@@ -266,9 +266,9 @@ fn rows(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> Rows {
 /// How the backward pass obtains a gathered parameter.
 #[derive(Clone, Copy)]
 enum Whole {
-    /// The forward pass gathered it, and it was kept.
+    /// The gathered value of the forward pass is kept.
     Kept,
-    /// It is gathered again, after a barrier with this value.
+    /// The parameter is gathered again, after a barrier with this value.
     Again(Option<ValueId>),
 }
 
@@ -280,7 +280,7 @@ struct Walk<'a> {
     gathered: FxHashMap<ValueId, ValueId>,
     /// The value that replaces each form of a parameter in the backward pass.
     backwards: FxHashMap<ValueId, ValueId>,
-    /// The indices of arguments.
+    /// The index of each argument.
     numbers: FxHashMap<ValueId, usize>,
     /// For each parameter, its shard after the barrier of its unit.
     held: FxHashMap<ValueId, ValueId>,
@@ -294,7 +294,7 @@ impl Walk<'_> {
         for value in read.iter().copied() {
             let Some(&form) = self.flow.forms.get(&value) else { continue };
             let stands = if self.flow.forward.contains(&op) {
-                // If a value is cast, it is gathered after the cast.
+                // A shard that the operation casts to a narrower type is gathered after the cast.
                 let is_part = form_behind(rw.module, op, form, true) == Some(true);
                 let is_table = self.flow.tables.contains(&value);
                 (form.is_part && !is_part && !is_table).then(|| self.gathered(rw, value, form.arg))
@@ -359,7 +359,7 @@ impl Walk<'_> {
         flow::nearest(module, read, is_behind, |value| (self.unshard.has_batch)(value))
     }
 
-    /// The value that the backward pass reads instead of this form of a parameter.
+    /// Returns the value that the backward pass reads instead of this form of a parameter.
     fn backwards(&mut self, rw: &mut Rewriter<'_>, value: ValueId, form: Form, how: Whole) -> ValueId {
         if let Some(&known) = self.backwards.get(&value) {
             return known;
@@ -398,7 +398,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The shard of a parameter after the barrier of its unit.
+    /// Returns the shard of a parameter after the barrier of its unit.
     fn held(&mut self, rw: &mut Rewriter<'_>, value: ValueId, asked: Option<ValueId>) -> ValueId {
         if let Some(&held) = self.held.get(&value) {
             return held;
@@ -424,9 +424,9 @@ impl Walk<'_> {
     }
 }
 
-/// Casts a row to a narrower type. The TPU compiler casts a whole stack before the loop and keeps both copies, despite barriers. Rounding
-/// the row before the cast prevents this, and does not change the cast value. (Only for these types: with fewer exponent bits, rounding
-/// flushes subnormals to zero.)
+/// Casts a row to a narrower type. Despite barriers, the TPU compiler would cast the entire stack before the loop and keep both copies.
+/// Rounding the row before the cast prevents the early cast, and does not change the result. Only a cast from `f32` to `bf16` is rounded:
+/// with fewer exponent bits, rounding flushes subnormals to zero.
 fn narrowed(rw: &mut Rewriter<'_>, row: ValueId, to: DType) -> ValueId {
     let rounded = if (rw.dtype(row), to) == (Some(DType::F32), DType::BF16) {
         rw.alike(OpKind::ReducePrecision { exponent_bits: 8, mantissa_bits: 7 }, &[row])

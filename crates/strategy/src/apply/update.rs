@@ -1,9 +1,10 @@
 //! The ZeRO-1 update: parameters are replicated, and each device computes a shard of their next values.
 //!
-//! If the last operation adds a term to a parameter, that term is all-gathered, and otherwise the next parameter is. Both have the same
-//! size, but gathering the term needs less memory: the TPU compiler gathers results into a separate buffer, which it copies to the
-//! result, after it copied the aliased argument, so parameters would be in memory three times. A sum is written in place of the argument.
-//! All users, such as averages of parameters, use the replicated value: if computed on shards, they would need another all-gather.
+//! If the last operation of the update adds a term to a parameter, the term is all-gathered; otherwise the next parameter is. The term and
+//! the parameter have the same size, but gathering the term needs less memory. The TPU compiler gathers a result into a separate buffer,
+//! and copies that buffer and the aliased argument, so parameters would be in memory three times. A sum is written in place of the
+//! argument. All users of a next parameter, such as averages, read the replicated value: if computed on shards, they would need another
+//! all-gather.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{BinaryOp, Module, OpId, OpKind, Rewriter, TensorSharding, ValueId};
@@ -14,7 +15,7 @@ use crate::flow::replace;
 use crate::roles::Role;
 
 impl Context<'_> {
-    /// Shards the computation of the parameters' change, and gathers it.
+    /// Shards the computation of the terms that are added to parameters, and all-gathers the terms.
     pub(super) fn update_in_parts(&mut self, module: &mut Module) {
         let (roles, body, args) = (self.roles, self.body, &self.args);
         let Some(end) = module.terminator(body) else { return };
@@ -61,8 +62,8 @@ impl Context<'_> {
     }
 }
 
-/// The operation that produces `next` by adding a value to an argument or subtracting one from it, and the index of the value's operand.
-/// The argument may be scaled by a number first, as in the weight decay of `torch.optim.AdamW`.
+/// Returns the operation that produces `next` by adding a value to an argument or subtracting one from it, and the index of the value's
+/// operand. The argument may be scaled by a number first, as in the weight decay of `torch.optim.AdamW`.
 fn added_to(module: &Module, arg: ValueId, next: ValueId) -> Option<(OpId, usize)> {
     let op = module.def_op(next)?;
     let data = &module.ops[op];
@@ -77,7 +78,7 @@ fn added_to(module: &Module, arg: ValueId, next: ValueId) -> Option<(OpId, usize
     }
 }
 
-/// Whether a value is `arg`, or `arg` multiplied by a number.
+/// Returns whether a value is `arg`, or `arg` multiplied by a number.
 fn is_scaled(module: &Module, value: ValueId, arg: ValueId) -> bool {
     let def = |value| module.def_op(value).map(|def| &module.ops[def]);
     let is_number = |value| {

@@ -72,8 +72,8 @@ fn fed_classes(
     fed
 }
 
-/// The dimension classes of sequences: the classes of these dimensions in arguments, and in slices of arguments, such as tokens and next
-/// tokens.
+/// Returns the dimension classes of sequences: the classes of these dimensions in arguments, and in slices of arguments, such as tokens and
+/// next tokens.
 fn sequence_classes(
     module: &Module,
     body: RegionId,
@@ -94,7 +94,7 @@ fn sequence_classes(
 }
 
 impl<'a> Within<'a> {
-    /// The dimensions for the arguments of a function without calls.
+    /// Finds the dimensions in a function without calls; none if the mesh has no axis of tensor, expert or context parallelism.
     fn of(module: &Module, context: &'a Context<'_>) -> Within<'a> {
         let (roles, args, axes, body) = (context.roles, &context.args, &context.axes, context.body);
         let (stacked, mesh) = (context.stacked(module), &module.meshes[context.mesh]);
@@ -144,7 +144,7 @@ impl<'a> Within<'a> {
         out
     }
 
-    /// Inserts sharding constraints on activations. Returns whether it inserted any.
+    /// Inserts sharding constraints on activations. Returns whether any constraint was inserted.
     fn constrain(
         &self,
         module: &mut Module,

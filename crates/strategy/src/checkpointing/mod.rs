@@ -2,9 +2,9 @@
 //! Cost", 2016).
 //!
 //! Values of a unit that the backward pass reads are rematerialized from the unit's inputs instead of being saved. A barrier ties the
-//! recomputation to the incoming gradient of the unit; otherwise CSE would merge both computations. The barrier also depends on the
-//! parameter gradients of later units. Otherwise the TPU compiler's scheduler keeps the rematerialized values of two units in memory at
-//! the same time (1.6 times the temporaries in a step of four layers of Llama 2 70B).
+//! recomputation to the incoming gradient of the unit. Without the barrier, CSE would merge the recomputation with the original values.
+//! The barrier also depends on the parameter gradients of later units. Without this dependence, the TPU compiler's scheduler keeps the
+//! rematerialized values of two units in memory at the same time (1.6 times the temporaries in a step of four layers of Llama 2 70B).
 //!
 //! Results do not change: only pure operations are recomputed. [`stages`] assigns operations to units and chooses the values to save.
 
@@ -43,13 +43,13 @@ pub(crate) fn checkpoint(
 /// The rematerialized values of a stage.
 #[derive(Default)]
 struct Again {
-    /// The first operation of the backward pass that reads any of these values, and its incoming gradient.
+    /// The first operation of the backward pass that reads a rematerialized value, and the incoming gradient of that operation.
     first: Option<(OpId, ValueId)>,
-    /// The users of each value, and the parameter gradients on which the barrier depends.
+    /// The users of each rematerialized value, and of each parameter gradient on which the barrier depends.
     readers: Vec<(OpId, ValueId)>,
 }
 
-/// The values to rematerialize for the backward pass, by stage.
+/// Chooses the values to rematerialize for the backward pass, by stage.
 fn asked_again(
     module: &Module,
     body: RegionId,

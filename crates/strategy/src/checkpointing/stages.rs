@@ -3,9 +3,9 @@
 //! The *stage* of an operation is the last unit, in order of use, whose parameters it depends on. Operations that depend on the last unit
 //! and are not part of the loss are the backward pass: gradients depend on the loss, which depends on all units.
 //!
-//! Values that a stage reads from other stages are saved. If their inputs are smaller and no matmul is recomputed, the inputs are saved
-//! instead, and the stage recomputes the operations: the input of a normalization instead of its result, or one mask instead of one for
-//! each head.
+//! Values that a stage reads from other stages are saved. If the inputs of such a value are smaller and no matmul is recomputed, the inputs
+//! are saved instead, and the stage recomputes the operations. For example, the input of a normalization is saved instead of its result,
+//! or one mask instead of one for each head.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{EntityRef, Module, OpId, OpKind, RegionId, ValueId, Work};
@@ -17,13 +17,13 @@ use crate::units::Units;
 /// The units and kinds of arguments that a value depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct From {
-    /// The last unit that it depends on.
+    /// The last unit that the value depends on.
     stage: Option<u32>,
-    /// Whether it depends on parameters.
+    /// Whether the value depends on parameters.
     weights: bool,
-    /// Whether it depends on other arguments of the step.
+    /// Whether the value depends on arguments of the step other than parameters.
     inputs: bool,
-    /// Whether any of these arguments is data or model state.
+    /// Whether the value depends on data, RNG keys or model state.
     data: bool,
 }
 
@@ -37,7 +37,7 @@ impl From {
         }
     }
 
-    /// Whether the value is an activation. A weight that is decayed by a rate, which is an input, is still a weight.
+    /// Returns whether the value is an activation. A weight that is decayed by a rate, which is an input, is still a weight.
     fn is_activation(self) -> bool {
         self.inputs && (self.data || !self.weights)
     }
@@ -56,7 +56,7 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    /// The stages of a body without calls; `None` if the program does not train, or has fewer than two units.
+    /// Computes the stages of a body without calls; `None` if the program does not train, or has fewer than two units.
     pub(super) fn of(module: &Module, body: RegionId, roles: &Roles, units: &Units) -> Option<Stages> {
         let ops = &module.regions[body].ops;
         let end = module.terminator(body)?;
@@ -133,7 +133,8 @@ impl Stages {
             }
             self.keep(module, op);
         }
-        // Operations used only by the backward pass belong to the stage of most of their operands.
+        // Operations used only by the backward pass move to the latest stage of their operands. If that is their own stage, they move to
+        // the next stage, provided that all activations they read are saved.
         for &op in &staged {
             if !readers(self, op).is_empty() {
                 continue;
@@ -153,7 +154,7 @@ impl Stages {
         }
     }
 
-    /// Whether an operation belongs neither to the backward pass nor to the terminator.
+    /// Returns whether an operation is neither part of the backward pass nor a terminator.
     fn is_staged(&self, module: &Module, op: OpId) -> bool {
         !self.backward.contains(&op) && !matches!(module.ops[op].kind, OpKind::Return)
     }
@@ -175,7 +176,7 @@ impl Stages {
         }
     }
 
-    /// Whether a stage computes a value: as its own value, or by recomputing an operation of another stage.
+    /// Returns whether a stage computes a value: as its own value, or by recomputing an operation of another stage.
     fn makes(&self, module: &Module, value: ValueId, stage: u32) -> bool {
         module.def_op(value).is_some_and(|op| {
             self.stage[op.index()] == Some(stage)
@@ -191,12 +192,12 @@ impl Stages {
         self.backward.contains(&op)
     }
 
-    /// The last stage, which is not rematerialized.
+    /// Returns the last stage, which is not rematerialized.
     pub(super) fn last(&self) -> u32 {
         self.count - 1
     }
 
-    /// The stages that can rematerialize a value; none for a saved value.
+    /// Returns the stages that can rematerialize a value; none for a saved value.
     fn again(&self, module: &Module, value: ValueId) -> impl Iterator<Item = u32> {
         let is_again = self.is_activation(value) && !self.kept.contains(&value);
         let op = module.def_op(value).filter(|op| is_again && !self.backward.contains(op));
@@ -206,13 +207,13 @@ impl Stages {
         own.into_iter().chain(others.iter().copied())
     }
 
-    /// The stage that rematerializes a value, if any, when the backward pass is at stage `now`.
+    /// Returns the stage that rematerializes a value, if any, when the backward pass is at stage `now`.
     pub(super) fn stage_for(&self, module: &Module, value: ValueId, now: u32) -> Option<u32> {
         let before = self.again(module, value).filter(|&stage| stage <= now).max();
         before.or_else(|| self.again(module, value).min()).filter(|&stage| stage < self.last())
     }
 
-    /// The operations of a stage that values depend on, in order, and the saved values that these operations read.
+    /// Returns the operations of a stage that values depend on, in order, and the saved values that these operations read.
     pub(super) fn cone(
         &self,
         module: &Module,
@@ -225,8 +226,8 @@ impl Stages {
         (module.regions[body].ops.iter().copied().filter(|op| cone.contains(op)).collect(), inputs)
     }
 
-    /// Whether a stage can compute a value from values available `before`: values that are first read in the middle of the backward pass
-    /// may depend on values produced there.
+    /// Returns whether a stage can compute a value from results of operations for which `before` is true. A value that is first read in the
+    /// middle of the backward pass may depend on values produced in the backward pass.
     pub(super) fn can_compute(
         &self,
         module: &Module,
@@ -279,8 +280,8 @@ impl<'a> Again<'a> {
         Again { module, stages, stage, ops: Vec::new() }
     }
 
-    /// The additional bytes to save so that the stage can read a value: those of the value, or of the inputs from which the stage
-    /// recomputes it, if these are not larger. Adds the recomputed operations to `ops`.
+    /// Returns the additional bytes to save so that the stage can read a value: the size of the value, or of the inputs from which the
+    /// stage recomputes the value, if the inputs are not larger. Adds the recomputed operations to `ops`.
     fn bytes(&mut self, value: ValueId) -> u64 {
         let (module, stages) = (self.module, self.stages);
         let made = module.def_op(value);
@@ -300,7 +301,7 @@ impl<'a> Again<'a> {
         })
     }
 
-    /// The additional bytes to save if the stage recomputes this operation; `None` if it cannot or should not be recomputed.
+    /// Returns the additional bytes to save if the stage recomputes this operation; `None` if it cannot or should not be recomputed.
     fn instead(&mut self, op: OpId) -> Option<u64> {
         let (module, stages) = (self.module, self.stages);
         let data = &module.ops[op];
@@ -321,7 +322,7 @@ impl<'a> Again<'a> {
     }
 }
 
-/// The total size in bytes of an operation's results.
+/// Returns the total size in bytes of an operation's results.
 fn given(module: &Module, op: OpId) -> u64 {
     module.ops[op].results.iter().map(|&value| bytes(module, value)).fold(0, u64::saturating_add)
 }

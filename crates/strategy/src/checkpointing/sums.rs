@@ -15,7 +15,7 @@ pub(super) struct Sums<'a> {
     stages: &'a Stages,
     users: &'a FxHashMap<ValueId, Vec<OpId>>,
     has_batch: &'a dyn Fn(ValueId) -> bool,
-    /// The sums that no visited operation reads.
+    /// The sums that no operation visited so far reads.
     unread: FxHashSet<ValueId>,
 }
 
@@ -48,8 +48,8 @@ impl<'a> Sums<'a> {
         sums.into_iter().filter(|&value| !self.is_addend(value)).collect()
     }
 
-    /// Whether a sum, possibly moved or converted, is added to another sum in the backward pass: a parameter that two units use has one
-    /// sum from each, and devices add both locally before the all-reduce.
+    /// Returns whether a sum, possibly moved or converted, is added to another sum in the backward pass. A parameter that two units use has
+    /// one partial gradient from each unit, and devices add the two locally before the all-reduce.
     fn is_addend(&self, sum: ValueId) -> bool {
         let mut todo = vec![sum];
         for _ in 0..NEARBY {

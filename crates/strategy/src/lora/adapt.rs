@@ -18,7 +18,7 @@ use crate::roles::{Roles, Said, forward_roles, roles};
 /// A linear layer with its adapters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adapter {
-    /// The linear layer.
+    /// The linear layer that has the adapters.
     pub map: LinearMap,
     /// The index of the argument `A`, which has the shape [`LinearMap::shape_a`].
     pub a: usize,
@@ -37,7 +37,7 @@ pub struct Adapted {
     pub key: Option<usize>,
     /// The number of trained parameters.
     pub parameters: Parameters,
-    /// Warnings (SH1254) about weights with adapters that also have another user: it reads the weight without adapters.
+    /// Warnings (SH1254) about weights with adapters that also have another user, which reads the weight without adapters.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -47,7 +47,7 @@ pub struct Adapted {
 ///
 /// A linear layer is a matmul of an activation with a weight, possibly in a loop. The weight may be converted, transposed, reshaped or
 /// sliced, or be a row of a stack, whose rows have separate adapters. The model's output is the linear layer whose result reaches no other
-/// linear layer, unless other layers have names that differ only in numbers. Calls are inlined.
+/// linear layer, unless another layer of the same shape has a name that differs only in numbers. Calls are inlined.
 ///
 /// # Errors
 /// Returns SH1252 if a target matches no linear layer, the rank is below 1, the dropout is not a probability below 1, DoRA or trained
@@ -117,7 +117,7 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     Ok(Adapted { adapters, others, key, parameters, warnings })
 }
 
-/// The error for a program that is a training step: a training step updates the weights, which adapters leave frozen.
+/// Returns the error for a program that is a training step: a training step updates the weights, which adapters leave frozen.
 fn training_step(module: &Module, said: &Said, maps: &[LinearMap]) -> Option<Diagnostic> {
     let roles = roles(module, said).ok()?;
     let updated =
@@ -168,9 +168,10 @@ fn count(module: &Module, args: &[ValueId], roles: &Roles, lora: &Lora, adapters
     Parameters { trained: added + saved, all: weights + added }
 }
 
-/// The permutation from a matmul batched by experts to the matmul with one weight for all of them: `[experts, outputs, x..]` to
-/// `[experts, outputs, x..]` if the weight is the left operand, `[experts, x.., outputs]` to `[x.., experts, outputs]` if it is the right
-/// one. `num_x` is the number of free dimensions of `x`; outputs precede the experts unless `experts_first`.
+/// Returns the permutation from the result of a matmul batched by experts to the result of a matmul with one weight for all experts. With
+/// `experts_first`, `[experts, outputs, x..]` is unchanged if the weight is the left operand, and `[experts, x.., outputs]` becomes
+/// `[x.., experts, outputs]` if the weight is the right operand. Without `experts_first`, outputs precede experts in the result. `num_x`
+/// is the number of free dimensions of `x`.
 fn expert_order(experts_first: bool, num_x: usize, is_left: bool) -> DimList {
     let outputs = if is_left { 1 } else { num_x + 1 };
     let first_x = if is_left { 2 } else { 1 };
@@ -188,7 +189,7 @@ struct Adding<'m> {
 }
 
 impl Adding<'_> {
-    /// The element type of a weight's adapters: trained values have at least 32 bits.
+    /// Returns the element type of a weight's adapters: trained values have at least 32 bits.
     fn dtype(&self, weight: usize) -> DType {
         let dtype = self.module.tensor(self.module.regions[self.body].args[weight]).map(|ty| ty.dtype);
         dtype.filter(|dtype| dtype.bits() > 32).unwrap_or(DType::F32)
@@ -274,7 +275,7 @@ impl Beside<'_> {
         let low = rw.binary(BinaryOp::Multiply, low, scale);
         let last = shape.len() as u32 - 1;
         let is_left = adapter.map.side == Side::Left;
-        // Batching dimensions of the second matmul: those of the first matmul's result, and those of B.
+        // Batching dimensions of the second matmul, in the first matmul's result and in B.
         let (low_batch, b_batch): (DimList, DimList) = match experts {
             Some(_) => ([last - 1].into_iter().collect(), [0].into_iter().collect()),
             None => ((0..along).collect(), (0..along).collect()),
@@ -297,7 +298,7 @@ impl Beside<'_> {
         let up = match adapter.map.experts {
             None => rw.alike_to(up, &operands, result),
             Some(experts) => {
-                // Experts are the leading dimension of this result, but not always of the result of the original matmul.
+                // Experts are the leading dimension of the second matmul's result, but not always of the result of the original matmul.
                 let order = expert_order(experts < adapter.map.free[0], last as usize - 1, is_left);
                 let wanted = rw.module.shape(result).to_vec();
                 let mut made = wanted.clone();
@@ -309,7 +310,7 @@ impl Beside<'_> {
         Some(rw.binary(BinaryOp::Add, result, up))
     }
 
-    /// An adapter, or a row of it, converted to an element type.
+    /// Returns an adapter, or a row of it, converted to an element type.
     fn rows(
         &self,
         rw: &mut Rewriter<'_>,

@@ -1,4 +1,4 @@
-//! Dropout by a hash of each element's position: it is the same on every mesh, and needs no communication.
+//! Dropout by a hash of each element's position: the mask is the same on every mesh, and needs no communication.
 
 use shardc_ir::floats::power_of_two;
 use shardc_ir::{
@@ -44,7 +44,7 @@ impl Dropout {
         Some(build.tensor(OpKind::Select, &[is_kept, scaled, zeros], &ty.shape, ty.dtype))
     }
 
-    /// A word of the key.
+    /// Returns a word of the key.
     fn word<B: TensorBuild>(&self, build: &mut B, i: i64) -> ValueId {
         let list = |n: i64| SizeList::from_slice(&[n]);
         let spec = SliceSpec { start: list(i), limit: list(i + 1), stride: list(1) };
@@ -53,12 +53,12 @@ impl Dropout {
     }
 }
 
-/// A splat of one word.
+/// Creates a splat of one word.
 fn words<B: TensorBuild>(build: &mut B, word: u32, shape: &[i64]) -> ValueId {
     build.splat(&word.to_le_bytes(), shape, DType::UI32)
 }
 
-/// The row-major position of each element.
+/// Returns the row-major position of each element.
 fn places<B: TensorBuild>(build: &mut B, shape: &[i64]) -> ValueId {
     let mut place = words(build, 0, shape);
     let mut stride: u32 = 1;

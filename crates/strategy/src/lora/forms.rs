@@ -28,7 +28,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// The suffix that identifies a slice of a weight: `[2]` for a row, `[0:32]` for several along a dimension.
+    /// Returns the suffix that identifies a slice of a weight: `[2]` for a row, `[0:32]` for several along a dimension.
     pub(super) fn part(&self) -> Option<String> {
         let Reform::Slice(spec) = &self.reform else { return None };
         let bounds = spec.start.iter().zip(&spec.limit);
@@ -49,11 +49,11 @@ pub(crate) struct Form {
     pub(crate) argument: usize,
     /// The steps from the argument, in order.
     pub(crate) steps: Vec<Step>,
-    /// The rows that are read, in order: the number of rows, and the index.
+    /// The dynamic row slices, in order: the number of rows along the sliced dimension, and the index of the row.
     pub(crate) rows: Vec<(i64, ValueId)>,
 }
 
-/// The forms that weights take in a body without calls.
+/// Returns the forms that weights take in a body without calls.
 pub(crate) fn forms(
     module: &Module,
     body: RegionId,
@@ -101,7 +101,7 @@ pub(crate) fn forms(
     forms
 }
 
-/// Whether a loop returns its carried value `i` unchanged.
+/// Returns whether a loop returns its carried value `i` unchanged.
 fn stays(module: &Module, regions: &[RegionId], i: usize) -> bool {
     regions.last().is_some_and(|&body| {
         let returned = module.terminator(body).and_then(|end| module.ops[end].operands.get(i));
@@ -109,7 +109,7 @@ fn stays(module: &Module, regions: &[RegionId], i: usize) -> bool {
     })
 }
 
-/// The step that an operation applies to its first operand; `None` if it has no inverse.
+/// Returns the step that an operation applies to its first operand; `None` if it has no inverse.
 fn reform(kind: &OpKind, shape: &[i64]) -> Option<Reform> {
     match kind {
         OpKind::Convert => Some(Reform::Convert),
@@ -123,7 +123,7 @@ fn reform(kind: &OpKind, shape: &[i64]) -> Option<Reform> {
     }
 }
 
-/// The dimensions along which one row is sliced; `None` if another dimension is sliced partially.
+/// Returns the dimensions along which one row is sliced; `None` if another dimension is sliced partially.
 fn rows(shape: &[i64], sizes: &SizeList) -> Option<DimList> {
     let cut = shape.iter().zip(sizes).enumerate().filter(|(_, (n, size))| n != size);
     cut.map(|(d, (_, &size))| (size == 1).then_some(d as u32)).collect()

@@ -22,8 +22,8 @@ impl PartialEq for Layers {
 }
 
 impl Layers {
-    /// The layers with these numbers. `parents` are regular expressions for the module that contains the layers, such as `layers` or `h`;
-    /// if the list is empty, any module may contain them.
+    /// Selects the layers with these numbers. `parents` are regular expressions for the module that contains the layers, such as `layers`
+    /// or `h`; if the list is empty, any module may contain them.
     ///
     /// # Errors
     /// Returns an error if a parent is not a regular expression.
@@ -49,13 +49,13 @@ impl Layers {
         self.regexes.iter().find_map(number).is_some_and(|number| self.numbers.contains(&number))
     }
 
-    /// The layer indices.
+    /// Returns the indices of the layers with adapters.
     #[must_use]
     pub fn numbers(&self) -> &[u64] {
         &self.numbers
     }
 
-    /// The expressions for the modules that contain the layers.
+    /// Returns the expressions for the modules that contain the layers.
     #[must_use]
     pub fn parents(&self) -> &[String] {
         &self.parents

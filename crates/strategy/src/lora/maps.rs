@@ -39,7 +39,8 @@ pub struct LinearMap {
     pub contracted: Vec<usize>,
     /// The free dimensions: the outputs.
     pub free: Vec<usize>,
-    /// Whether it is the model's output: its result reaches no other linear layer, and no other has a similar name.
+    /// Whether the layer is the model's output: its result reaches no other linear layer, and no other layer of the same shape has a name
+    /// that differs only in numbers.
     pub is_output: bool,
     /// Whether the weight has another user, such as a lookup in a tied embedding: merging adapters into the weight also changes the
     /// result of that user.
@@ -51,19 +52,19 @@ impl LinearMap {
         dims.iter().map(|&d| self.shape[d]).collect()
     }
 
-    /// The weight dimensions with separate adapters for each index: batching dimensions, and experts.
+    /// Returns the weight dimensions with separate adapters for each index: batching dimensions, and experts.
     #[must_use]
     pub fn along(&self) -> Vec<usize> {
         self.batch.iter().copied().chain(self.experts).collect()
     }
 
-    /// The shape of `A`: stacked layers, the dimensions of [`LinearMap::along`], inputs, and the rank.
+    /// Returns the shape of `A`: stacked layers, the dimensions of [`LinearMap::along`], inputs, and the rank.
     #[must_use]
     pub fn shape_a(&self, rank: i64) -> Vec<i64> {
         [self.stacked.clone(), self.sizes(&self.along()), self.sizes(&self.contracted), vec![rank]].concat()
     }
 
-    /// The shape of `B`: stacked layers, the dimensions of [`LinearMap::along`], the rank, and outputs.
+    /// Returns the shape of `B`: stacked layers, the dimensions of [`LinearMap::along`], the rank, and outputs.
     #[must_use]
     pub fn shape_b(&self, rank: i64) -> Vec<i64> {
         [self.stacked.clone(), self.sizes(&self.along()), vec![rank], self.sizes(&self.free)].concat()
@@ -77,7 +78,7 @@ pub(super) struct Product {
     pub(super) rows: Vec<ValueId>,
 }
 
-/// The linear layers of a body without calls, in program order, and their matmuls.
+/// Finds the linear layers of a body without calls, in program order, and their matmuls.
 pub(super) fn linear_maps(
     module: &Module,
     func: FuncId,
@@ -136,7 +137,7 @@ pub(super) fn linear_maps(
     (maps, products)
 }
 
-/// The weights that are used by anything other than the matmuls of linear layers.
+/// Finds the weights that are used by anything other than the matmuls of linear layers.
 fn read_otherwise(
     module: &Module,
     body: RegionId,
@@ -163,7 +164,7 @@ fn read_otherwise(
     out
 }
 
-/// Whether two linear layers read different slices of the same weight: their steps differ only in disjoint slices.
+/// Returns whether two linear layers read different slices of the same weight: their steps differ only in disjoint slices.
 fn are_apart(a: &[Step], b: &[Step]) -> bool {
     let differs = a.iter().zip(b).find(|(a, b)| a != b);
     let Some((Step { reform: Reform::Slice(a), .. }, Step { reform: Reform::Slice(b), .. })) = differs else {
@@ -173,7 +174,7 @@ fn are_apart(a: &[Step], b: &[Step]) -> bool {
     bounds.any(|((start_a, limit_a), (start_b, limit_b))| limit_a <= start_b || limit_b <= start_a)
 }
 
-/// The linear layer that an operation computes, not yet named, and the form of its weight.
+/// Finds the linear layer that an operation computes, not yet named, and the form of its weight.
 fn linear_map<'f>(
     module: &Module,
     op: OpId,
@@ -214,7 +215,7 @@ fn linear_map<'f>(
     (!map.contracted.is_empty()).then_some((map, form))
 }
 
-/// The expert dimension of a weight that has three dimensions in the matmul: the one that comes first in the argument. PEFT treats a
+/// Finds the expert dimension of a weight that has three dimensions in the matmul: the one that comes first in the argument. PEFT treats a
 /// three-dimensional parameter (`target_parameters`) as one matrix for each index of the first dimension.
 fn experts(form: &Form, shape: &[i64]) -> Option<usize> {
     if shape.len() != 3 || shape.contains(&1) {
@@ -244,7 +245,7 @@ fn experts(form: &Form, shape: &[i64]) -> Option<usize> {
     places?.iter().enumerate().min_by_key(|(_, place)| **place).map(|(d, _)| d)
 }
 
-/// The linear layers whose results reach another linear layer, or the same one in the next loop iteration.
+/// Finds the linear layers whose results reach another linear layer, or the same one in the next loop iteration.
 fn followed(
     module: &Module,
     body: RegionId,

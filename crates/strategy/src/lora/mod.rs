@@ -1,7 +1,7 @@
 //! LoRA: low-rank adapters for frozen linear layers (Hu et al., "LoRA", 2021).
 //!
-//! A linear layer `W x` becomes `W x + s B A dropout(x)`, where `A` has `rank` rows, `B` is initially zero, and `s = alpha / rank`. Only
-//! `A` and `B` are trained.
+//! A linear layer `x W` becomes `x W + s dropout(x) A B`, where `A` has `rank` columns, `B` is initially zero, and `s = alpha / rank`.
+//! Only `A` and `B` are trained.
 
 mod adapt;
 mod dropout;
@@ -24,7 +24,7 @@ pub use targets::{Targets, TargetsError};
 /// Which linear layers get adapters, and what kind: PEFT's `LoraConfig`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lora {
-    /// The rank: the number of rows of `A`.
+    /// The rank: the number of columns of `A`, and of rows of `B`.
     pub rank: i64,
     /// The numerator of the adapters' scale, `alpha / rank`.
     pub alpha: f64,
@@ -85,7 +85,7 @@ impl Default for Lora {
 }
 
 impl Lora {
-    /// A configuration with this rank and alpha.
+    /// Creates a configuration with this rank and alpha.
     #[must_use]
     pub fn new(rank: i64, alpha: f64) -> Lora {
         Lora { rank, alpha, ..Lora::default() }
@@ -103,7 +103,7 @@ impl Lora {
         Lora { targets, ..self }
     }
 
-    /// The scale of `B A x`, unless a pattern specifies a different one.
+    /// Returns the scale of `x A B`, unless a pattern specifies a different one.
     #[must_use]
     pub fn scale(&self) -> f64 {
         self.scaled(self.alpha, self.rank)
@@ -141,7 +141,7 @@ impl Lora {
         self.rank_pattern.get(name).copied().unwrap_or(self.rank)
     }
 
-    /// Returns the scale of `B A x` for the linear layer of this name.
+    /// Returns the scale of `x A B` for the linear layer of this name.
     #[must_use]
     pub fn scale_of(&self, name: &str) -> f64 {
         let alpha = self.alpha_pattern.get(name).copied().unwrap_or(self.alpha);

@@ -3,7 +3,7 @@
 /// Names of weights, after the name of their layer.
 const WEIGHTS: [&str; 3] = ["kernel", "weight", "w"];
 
-/// The name of a weight's layer: `params['layers'][0]['wq']['kernel']` belongs to `params.layers.0.wq`.
+/// Returns the name of a weight's layer: `params['layers'][0]['wq']['kernel']` belongs to `params.layers.0.wq`.
 pub(super) fn module(weight: &str) -> String {
     let is_between = |c: char| matches!(c, '[' | ']' | '\'' | '"' | '.' | '/');
     let mut parts: Vec<&str> = weight.split(is_between).filter(|part| !part.is_empty()).collect();
@@ -15,7 +15,7 @@ pub(super) fn module(weight: &str) -> String {
     parts.join(".")
 }
 
-/// Whether names differ only in numbers, and are not just argument numbers.
+/// Returns whether names differ only in numbers, and are not just argument numbers.
 pub(super) fn is_numbered_alike(a: &str, b: &str) -> bool {
     let letters = |name: &str| -> String { name.chars().filter(|c| !c.is_ascii_digit()).collect() };
     let (a, b) = (letters(a), letters(b));

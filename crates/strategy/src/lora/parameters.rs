@@ -11,7 +11,7 @@ pub struct Parameters {
     pub all: u64,
 }
 
-/// As PEFT prints it: `trainable params: 8,388,608 || all params: 6,746,804,224 || trainable%: 0.1243`.
+/// Formats the counts like PEFT: `trainable params: 8,388,608 || all params: 6,746,804,224 || trainable%: 0.1243`.
 impl fmt::Display for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let share = 100.0 * self.trained as f64 / self.all.max(1) as f64;
@@ -20,7 +20,7 @@ impl fmt::Display for Parameters {
     }
 }
 
-/// A number with commas between groups of three digits.
+/// Formats a number with commas between groups of three digits.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> =

@@ -30,7 +30,7 @@ pub enum TargetsError {
 }
 
 impl Targets {
-    /// Whether these targets include the linear layer of this name, which has dots between its parts.
+    /// Returns whether these targets include the linear layer of this name, which has dots between its parts.
     #[must_use]
     pub fn has(&self, name: &str, is_output: bool) -> bool {
         match self {
@@ -40,7 +40,7 @@ impl Targets {
         }
     }
 
-    /// The linear layers whose whole name matches a regular expression.
+    /// Selects the linear layers whose whole name matches a regular expression.
     ///
     /// # Errors
     /// Returns an error if the text is not a regular expression.
@@ -50,7 +50,7 @@ impl Targets {
         whole.map(Targets::Pattern).map_err(|e| TargetsError::Pattern(text.to_owned(), e.to_string()))
     }
 
-    /// The targets that match none of these names of linear layers.
+    /// Returns the targets that match none of these names of linear layers.
     #[must_use]
     pub fn unmatched(&self, names: &[&str]) -> Vec<String> {
         let is_unmatched = |target: &&String| !names.iter().any(|name| ends_with(name, target));
@@ -62,7 +62,7 @@ impl Targets {
     }
 }
 
-/// Whether a name, with or without its slice (`h.down[0:32]`), equals `target` or ends in its parts.
+/// Returns whether a name, with or without its slice (`h.down[0:32]`), equals `target` or ends in its parts.
 fn ends_with(name: &str, target: &str) -> bool {
     let whole = name.split_once('[').map_or(name, |(whole, _)| whole);
     [name, whole].iter().any(|name| is_behind(name, target))

@@ -8,7 +8,8 @@ use super::Role;
 use super::dependence::{Arguments, Dependence, Through};
 use super::facts::Facts;
 
-/// The batch dimension of each argument, if any. `roles` contains the roles of state; the roles of other arguments are still unknown.
+/// Infers the batch dimension of each argument, if any. `roles` contains the roles of state; the roles of other arguments are still
+/// unknown.
 pub(super) fn batch_dims(facts: &Facts<'_>, roles: &[Option<Role>]) -> Vec<Option<usize>> {
     let Some(classes) = DimensionClasses::of_func(facts.module, facts.func) else {
         return vec![None; roles.len()];
@@ -19,8 +20,8 @@ pub(super) fn batch_dims(facts: &Facts<'_>, roles: &[Option<Role>]) -> Vec<Optio
     let dims_of = |i: usize| classes.of(facts.args[i]);
     let mut dims: Vec<Option<usize>> =
         (0..roles.len()).map(|i| dims_of(i).iter().position(|class| examples.contains(class))).collect();
-    // Targets that only a loss reads may share no class with the batch. They get the batch dimension of a batch argument with the same
-    // shape.
+    // Targets that only a loss reads may share no class with the batch. Such targets get the batch dimension of a batch argument with the
+    // same shape.
     let shape = |i: usize| facts.module.shape(facts.args[i]);
     for i in 0..roles.len() {
         let is_trained = |dim: usize| dims_of(i).get(dim).is_some_and(|class| known.trained.contains(class));
@@ -67,7 +68,7 @@ impl<'a, 'm> Known<'a, 'm> {
         Known { facts, classes, parameters, data: set(&data), given, trained, candidates }
     }
 
-    /// The dimension class that occurs in most values that are computed from parameters and data; leading dimensions count twice.
+    /// Returns the dimension class that occurs in most values that are computed from parameters and data; leading dimensions count twice.
     ///
     /// In a program that does not train, only results of matmuls and values computed from them are counted at first, because weights may be
     /// computed from scales. There, classes that a matmul contracts have half the weight: the next layer contracts the features of a layer.
@@ -109,7 +110,7 @@ impl<'a, 'm> Known<'a, 'm> {
         })
     }
 
-    /// The dimension classes that matmuls contract.
+    /// Returns the dimension classes that matmuls contract.
     fn contracted(&self, ops: &[OpId]) -> FxHashSet<u32> {
         let mut out = FxHashSet::default();
         for &op in ops {
@@ -123,7 +124,7 @@ impl<'a, 'm> Known<'a, 'm> {
         out
     }
 
-    /// Whether an argument that is not state has a dimension of one of these classes with size `count`.
+    /// Returns whether an argument that is not state has a dimension of one of these classes with size `count`.
     fn is_count_of(&self, classes: &FxHashSet<u32>, count: i64) -> bool {
         self.given.iter().map(|&i| self.facts.args[i]).any(|arg| {
             let sizes = self.facts.module.shape(arg);
@@ -135,10 +136,10 @@ impl<'a, 'm> Known<'a, 'm> {
         })
     }
 
-    /// Adds to `examples` the batch classes of further data, which parameters process separately, such as the second half of pairs. The
-    /// class is that of the leading dimension of a matmul of such data with a parameter. It may also be that of the leading dimension of a
-    /// lookup in a parameter, but only if its size is that of a known batch dimension, since positions are also looked up. Operands that
-    /// depend on data do not count as parameters.
+    /// Adds to `examples` the batch classes of further data, which parameters process separately, such as the second half of pairs. Such a
+    /// class belongs to the leading dimension of a matmul of the data with a parameter. The leading dimension of a lookup in a parameter
+    /// also counts, but only if its size is that of a known batch dimension, since positions are also looked up. Operands that depend on
+    /// data do not count as parameters.
     fn add_those_of_other_data(&self, examples: &mut FxHashSet<u32>) {
         let module = self.facts.module;
         for op in module.walk(self.facts.body) {

@@ -9,7 +9,7 @@ use super::loss::note_loss;
 use super::state::state_roles;
 use super::{Argument, Role, Roles, Said};
 
-/// The roles of the arguments of an entry function without calls.
+/// Infers the roles of the arguments of an entry function without calls.
 ///
 /// # Errors
 /// Returns SH1250 if there is no entry function, or if no result is a loss and the user names no parameters.
@@ -68,7 +68,7 @@ fn freeze_unchanged(facts: &Facts<'_>, roles: &mut [Role], said: &Said) {
     }
 }
 
-/// The role of an argument that is not state.
+/// Infers the role of an argument that is not state.
 fn given_role(facts: &Facts<'_>, i: usize, has_batch_dim: bool) -> Role {
     let is_small_integer = facts.dtype(i).is_some_and(|d| d.is_integer() && d.bits() <= 8);
     match facts.rank(i) {
@@ -81,8 +81,8 @@ fn given_role(facts: &Facts<'_>, i: usize, has_batch_dim: bool) -> Role {
     }
 }
 
-/// The parameter of each optimizer state and accumulator: the only parameter whose next value depends on it; or else a parameter with the
-/// same shape, assigned in order.
+/// Returns the parameter of each optimizer state and accumulator: the only parameter whose next value depends on it; or else a parameter
+/// with the same shape, assigned in order.
 fn parameters_of(facts: &Facts<'_>, roles: &[Role]) -> Vec<Option<usize>> {
     let parameters: Vec<usize> = (0..roles.len()).filter(|&i| roles[i] == Role::Parameter).collect();
     let shape = |i: usize| facts.module.shape(facts.args[i]);

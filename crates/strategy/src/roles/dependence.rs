@@ -28,12 +28,12 @@ impl Arguments {
         self.0.iter().all(|&word| word == 0)
     }
 
-    /// Whether the sets intersect.
+    /// Returns whether the sets intersect.
     pub(crate) fn meets(&self, other: &Arguments) -> bool {
         self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
     }
 
-    /// The union of the sets.
+    /// Returns the union of the sets.
     pub(crate) fn union(mut self, other: &Arguments) -> Self {
         self.add(other);
         self
@@ -72,12 +72,12 @@ pub(crate) struct Dependence<'m> {
 }
 
 impl<'m> Dependence<'m> {
-    /// The dependences in a body without calls.
+    /// Computes the dependences in a body without calls.
     pub(crate) fn of_body(module: &'m Module, body: RegionId, through: Through) -> Self {
         Dependence::on(module, body, through, module.regions[body].args.iter().copied().enumerate())
     }
 
-    /// The dependences on chosen values instead of arguments, each with its index.
+    /// Computes the dependences on chosen values instead of arguments, each with its index.
     pub(crate) fn on(
         module: &'m Module,
         body: RegionId,
@@ -106,7 +106,7 @@ impl<'m> Dependence<'m> {
         out
     }
 
-    /// The arguments that a value depends on.
+    /// Returns the arguments that a value depends on.
     pub(crate) fn of(&self, value: ValueId) -> Arguments {
         self.of.get(&value).cloned().unwrap_or_default()
     }
@@ -208,19 +208,19 @@ impl<'m> Dependence<'m> {
     }
 }
 
-/// Whether a value is differentiable.
+/// Returns whether a value is differentiable.
 pub(super) fn is_float(module: &Module, value: ValueId) -> bool {
     let dtype = module.tensor(value).map(|ty| ty.dtype);
     dtype.is_some_and(|dtype| matches!(dtype.class(), DTypeClass::Float | DTypeClass::Complex))
 }
 
-/// Whether a value is a differentiable scalar, such as a loss.
+/// Returns whether a value is a differentiable scalar, such as a loss.
 pub(super) fn is_number(module: &Module, value: ValueId) -> bool {
     module.tensor(value).is_some_and(|ty| ty.shape.is_empty() && ty.dtype.is_float())
 }
 
-/// Returns the values that `value` depends on through floats, and `value` itself: if it is a loss, these are the forward pass. For loops
-/// in `once`, only dependences within one iteration count. `owner` maps each region to its parent operation.
+/// Returns the values that `value` depends on through floats, and `value` itself. For a loss, the returned values are the forward pass.
+/// For loops in `once`, only dependences within one iteration count. `owner` maps each region to its parent operation.
 pub(super) fn forward_of(
     module: &Module,
     owner: &FxHashMap<RegionId, OpId>,
@@ -261,7 +261,7 @@ pub(super) fn forward_of(
             }
         }
     }
-    // Unused results of a loop or a branch belong to the forward pass, too.
+    // Unused results of a loop or a branch also belong to the forward pass.
     let mut owners: Vec<OpId> = owner.values().copied().collect();
     owners.sort_unstable();
     owners.dedup();

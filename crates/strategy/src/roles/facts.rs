@@ -6,11 +6,11 @@ use shardc_ir::{DType, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, Value
 use super::dependence::{Arguments, Dependence, Through, is_float};
 use super::next::{gradients, next_values};
 
-/// Whether a program trains: whether it is a training step, or the part of one that computes gradients.
+/// Whether a program is a training step, or the part of one that computes gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trains {
     Yes,
-    /// Only a forward pass: it returns no gradients, and may have no loss.
+    /// The program is only a forward pass: it returns no gradients, and may have no loss.
     No,
 }
 
@@ -108,29 +108,29 @@ impl<'m> Facts<'m> {
         self.module.rank(self.args[i])
     }
 
-    /// Whether an argument is differentiable: floats, and complex numbers, which are trained too.
+    /// Returns whether an argument is differentiable: floats, and complex numbers, which are trained too.
     pub(super) fn is_float(&self, i: usize) -> bool {
         is_float(self.module, self.args[i])
     }
 
-    /// Whether an argument looks like an RNG key: a few unsigned words.
+    /// Returns whether an argument looks like an RNG key: a few unsigned words.
     pub(super) fn is_key(&self, i: usize) -> bool {
         let shape = self.module.shape(self.args[i]);
         self.dtype(i) == Some(DType::UI32) && matches!(shape.last(), Some(2 | 4))
     }
 
-    /// The next value of a state argument.
+    /// Returns the next value of a state argument.
     pub(super) fn next_value(&self, i: usize) -> Option<ValueId> {
         self.next[i].map(|result| self.returned[result])
     }
 
-    /// The users of a value, including those in regions.
+    /// Returns the users of a value, including those in regions.
     pub(super) fn users(&self, value: ValueId) -> &[OpId] {
         self.users.get(&value).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
-/// The loops that carry state to its next value.
+/// Finds the loops that carry state to its next value.
 fn step_loops(
     module: &Module,
     body: RegionId,

@@ -12,16 +12,17 @@ pub(super) struct Forward<'m> {
     pub(super) moves_with: Arguments,
     /// The values that the loss depends on through floats: the paths of its derivatives.
     pub(super) values: FxHashSet<ValueId>,
-    /// For arrays of the forward pass, the sets of arguments that they depend on through floats; without arrays that depend on a computed
-    /// scalar.
+    /// The sets of arguments that arrays of the forward pass depend on through floats. Arrays that depend on a computed scalar are
+    /// excluded.
     arrays: FxHashSet<Arguments>,
-    /// For each value, the arguments that it depends on through a value of the forward pass (`values`) that depends on the argument. The
-    /// gradient of a parameter depends on the parameter in this way; a running statistic does not depend on its old value in this way.
+    /// For each value, the arguments that it depends on through a computed forward value (in `values`), which depends on the argument
+    /// through floats. The gradient of a parameter depends on the parameter in this way. A running statistic depends on its old value only
+    /// directly.
     beyond: Dependence<'m>,
 }
 
 impl<'m> Forward<'m> {
-    /// The forward pass of a loss, or of several results.
+    /// Computes the forward pass of a loss, or of several results.
     pub(super) fn of(facts: &Facts<'m>, losses: &[ValueId]) -> Self {
         let (mut moves_with, mut values) = (Arguments::default(), FxHashSet::default());
         for &loss in losses {
@@ -44,12 +45,12 @@ impl<'m> Forward<'m> {
         Forward { moves_with, values, arrays, beyond }
     }
 
-    /// The arguments that a value depends on through other values of the forward pass.
+    /// Returns the arguments that a value depends on through computed values of the forward pass.
     pub(super) fn beyond(&self, value: ValueId) -> Arguments {
         self.beyond.of(value)
     }
 
-    /// The arguments on which an array of the forward pass depends that also depends on argument `i`, before losses are summed.
+    /// Returns the union of the arguments of all forward arrays that depend on argument `i`, before losses are summed.
     pub(super) fn joined(&self, i: usize) -> Arguments {
         let with = self.arrays.iter().filter(|arguments| arguments.contains(i));
         with.fold(Arguments::default(), |sum, arguments| sum.union(arguments))

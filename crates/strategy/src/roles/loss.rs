@@ -70,9 +70,9 @@ fn loss(facts: &Facts<'_>, moved: &[bool]) -> Option<usize> {
 #[derive(Clone, Copy)]
 struct Candidate {
     result: usize,
-    /// The number of data arguments that it depends on.
+    /// The number of data arguments that the scalar depends on.
     data: usize,
-    /// The number of state arguments that it depends on, or trains.
+    /// The number of state arguments that the scalar depends on, or trains.
     state: usize,
 }
 

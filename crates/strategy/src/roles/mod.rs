@@ -10,8 +10,8 @@
 //! * The **loss** is a scalar that trains state, and depends on the most data (`loss.rs`). The norm of an update depends on more state, but
 //!   trains none.
 //! * State that the next value of a parameter depends on is **optimizer** state. So is state that follows parameters: averages,
-//!   target networks and slow copies. If other optimizer state depends on it, and it is reset or only added to, it is a **gradient
-//!   accumulator**.
+//!   target networks and slow copies. Such state is instead a **gradient accumulator** if it is reset or only added to, and other
+//!   optimizer state depends on it.
 //! * Other floating-point state is **model** state: running statistics, code books, recurrent state.
 //! * In a function that returns gradients and no next state, **parameters** are the arguments of these gradients.
 //! * The **batch** is every array that is not state and has a dimension of the batch class: the dimension class that most computed values
@@ -52,9 +52,9 @@ pub enum Role {
     ModelState,
     /// Data, new in each step.
     Batch,
-    /// Counters.
+    /// Integer scalars, such as step counters.
     Step,
-    /// Scalars, such as the learning rate.
+    /// Floating-point scalars, such as the learning rate.
     Scalar,
     /// Random number generator keys.
     RngKey,
@@ -74,13 +74,13 @@ impl Role {
         Role::RngKey,
     ];
 
-    /// Whether the role is that of a model parameter, trained or frozen.
+    /// Returns whether the role is that of a model parameter, trained or frozen.
     #[must_use]
     pub fn is_weight(self) -> bool {
         matches!(self, Role::Parameter | Role::FrozenParameter)
     }
 
-    /// A name without blanks: `parameter`, `frozen_parameter`, ...
+    /// Returns a name without blanks: `parameter`, `frozen_parameter`, ...
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -122,9 +122,9 @@ impl FromStr for Role {
 /// An argument of a training step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
-    /// The name.
+    /// The name of the argument in the program.
     pub name: String,
-    /// The role.
+    /// The stated or inferred role.
     pub role: Role,
     /// For state, the result that is its next value.
     pub next: Option<usize>,
@@ -141,12 +141,12 @@ pub struct Argument {
 pub struct Roles {
     /// The arguments, in order.
     pub arguments: Vec<Argument>,
-    /// The result that is the loss; `None` for a program that does not train, if the user names the parameters.
+    /// The result that is the loss; `None` if no result is a loss and the user names the parameters.
     pub loss: Option<usize>,
 }
 
 impl Roles {
-    /// The indices of the arguments with a role, in order.
+    /// Returns the indices of the arguments with a role, in order.
     pub fn of(&self, role: Role) -> impl Iterator<Item = usize> {
         (0..self.arguments.len()).filter(move |&i| self.arguments[i].role == role)
     }
@@ -172,7 +172,7 @@ pub fn roles(module: &Module, said: &Said) -> Result<Roles, Vec<Diagnostic>> {
     classify(&inlined, said, Trains::Yes).map_err(|diagnostic| vec![diagnostic])
 }
 
-/// The roles of the arguments of a forward-only program without calls: floating-point arguments outside the batch are frozen
+/// Infers the roles of the arguments of a forward-only program without calls: floating-point arguments outside the batch are frozen
 /// parameters.
 pub(crate) fn forward_roles(module: &Module, said: &Said) -> Result<Roles, Diagnostic> {
     classify(module, said, Trains::No)

@@ -1,9 +1,9 @@
 //! Finds the result that is the next value of each argument.
 //!
-//! Donations specify it. Otherwise it is inferred: a next value is computed element-wise from the old value and from other values of the
-//! same shape. Sums are tried first (a parameter and its update), then sums of multiples (momentum and masked gradients), then any
-//! element-wise arithmetic. In each round, a result with a single candidate is assigned to it, which leaves fewer candidates for other
-//! results.
+//! Donations specify the result. Otherwise it is inferred: a next value is computed element-wise from the old value and from other values
+//! of the same shape. Sums are tried first (a parameter and its update), then sums of multiples (momentum and masked gradients), then any
+//! element-wise arithmetic. In each round, a result with a single candidate argument is assigned to that argument, which leaves fewer
+//! candidates for other results.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{AttrDict, BinaryOp, Dense, FuncId, Module, OpKind, ValueId};
@@ -22,7 +22,7 @@ enum By {
     Anything,
 }
 
-/// The result that is the next value of each argument, if any.
+/// Finds the result that is the next value of each argument, if any.
 pub(super) fn next_values(
     module: &Module,
     func: FuncId,
@@ -92,7 +92,7 @@ pub(super) fn next_values(
     next
 }
 
-/// The arguments that have a next value.
+/// Finds the arguments that have a next value.
 fn states(args: &[ValueId], next: &[Option<usize>]) -> FxHashSet<ValueId> {
     args.iter().zip(next).filter(|(_, next)| next.is_some()).map(|(&arg, _)| arg).collect()
 }
@@ -114,7 +114,7 @@ pub(super) fn gradients(module: &Module, args: &[ValueId], returned: &[ValueId])
     out
 }
 
-/// The values from which a value is computed element-wise by this arithmetic.
+/// Returns the values from which a value is computed element-wise by this arithmetic.
 fn reached(module: &Module, value: ValueId, by: By) -> FxHashSet<ValueId> {
     let shape = module.shape(value);
     let (mut seen, mut todo) = (FxHashSet::from_iter([value]), vec![value]);
@@ -158,7 +158,7 @@ fn reached(module: &Module, value: ValueId, by: By) -> FxHashSet<ValueId> {
     seen
 }
 
-/// Whether all elements of a value are equal.
+/// Returns whether all elements of a value are equal.
 fn is_one_number(module: &Module, value: ValueId) -> bool {
     let Some(op) = module.def_op(value) else { return module.rank(value) == 0 };
     let data = &module.ops[op];

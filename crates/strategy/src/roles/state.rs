@@ -37,7 +37,8 @@ pub(super) fn state_roles(facts: &Facts<'_>, roles: &mut [Option<Role>]) {
     }
 }
 
-/// The number of state arguments that a scalar trains: the next value of such state depends on forward values that depend on the state.
+/// Returns the number of state arguments that a scalar trains: the next value of such state depends on forward values that depend on the
+/// state.
 pub(super) fn trained_by(facts: &Facts<'_>, number: ValueId) -> usize {
     let states = States { facts, forwards: vec![Forward::of(facts, &[number])] };
     let forward = &states.forwards[0];
@@ -81,8 +82,8 @@ impl States<'_, '_> {
                 continue;
             }
             let forward = Forward::of(facts, &[value]);
-            // Optimizer state needs stronger evidence: a product of momentum and gradient depends on momentum, whose next value depends
-            // on the gradient, and the norm of an update depends on the scales of 8-bit moments.
+            // Optimizer state needs stronger evidence. A product of momentum and gradient depends on momentum, whose next value depends
+            // on the gradient. The norm of an update depends on the scales of 8-bit moments.
             let is_trained = |&i: &usize| {
                 let is_own = || self.needs_forward(i, &forward) && self.is_updated(i);
                 self.is_trained(i, &forward) && (!self.is_of_optimizer(i, roles) || is_own())
@@ -100,12 +101,12 @@ impl States<'_, '_> {
         }
     }
 
-    /// Whether an argument is floating-point state that has no role yet and does not [follow](States::follows) other state.
+    /// Returns whether an argument is floating-point state that has no role yet and does not [follow](States::follows) other state.
     fn is_untold(&self, i: usize, roles: &[Option<Role>]) -> bool {
         self.is_float_state(i) && roles[i].is_none() && !self.follows(i)
     }
 
-    /// Whether state is optimizer state: no loss depends on it, but the next value of a parameter does.
+    /// Returns whether state is optimizer state: no loss depends on it, but the next value of a parameter does.
     fn is_of_optimizer(&self, i: usize, roles: &[Option<Role>]) -> bool {
         let is_used =
             |p: usize| p != i && roles[p] == Some(Role::Parameter) && self.facts.needs[p].contains(i);
@@ -120,7 +121,7 @@ impl States<'_, '_> {
         self.forwards.iter().any(|forward| forward.moves_with.contains(i))
     }
 
-    /// Whether the loss of `forward` depends on state and trains it: the next value of the state is computed from a gradient.
+    /// Returns whether the loss of `forward` depends on state and trains it: the next value of the state is computed from a gradient.
     fn is_trained(&self, i: usize, forward: &Forward<'_>) -> bool {
         let facts = self.facts;
         let Some(next) = facts.next_value(i).filter(|_| facts.is_float(i) && forward.moves_with.contains(i))
@@ -145,14 +146,14 @@ impl States<'_, '_> {
         !forward.values.contains(&next) && is_by_gradient() && needs_most() && !self.follows(i)
     }
 
-    /// Whether a next value depends on data, or on other state that a loss depends on.
+    /// Returns whether a next value depends on data, or on other state that a loss depends on.
     fn is_asked(&self, i: usize, forward: &Forward<'_>) -> bool {
         let needs = &self.facts.needs[i];
         let is_other = |j: usize| j != i && self.is_float_state(j) && forward.moves_with.contains(j);
         needs.meets(&self.facts.given) || needs.iter().any(is_other)
     }
 
-    /// Whether a next value is computed element-wise from the old value.
+    /// Returns whether a next value is computed element-wise from the old value.
     fn is_updated(&self, i: usize) -> bool {
         let module = self.facts.module;
         let arg = self.facts.args[i];
@@ -183,21 +184,21 @@ impl States<'_, '_> {
         false
     }
 
-    /// Whether a next value is not a forward value, and depends on forward values that depend on the state.
+    /// Returns whether a next value is not a forward value, and depends on forward values that depend on the state.
     fn needs_forward(&self, i: usize, forward: &Forward<'_>) -> bool {
         let next = self.facts.next_value(i).filter(|next| !forward.values.contains(next));
         next.is_some_and(|next| forward.beyond(next).contains(i))
     }
 
-    /// Whether the next value of a scalar depends on arrays through floats.
+    /// Returns whether the next value of a scalar depends on arrays through floats.
     fn needs_floats(&self, i: usize) -> bool {
         let needs = self.facts.next_value(i).map(|next| self.facts.floats.of(next)).unwrap_or_default();
         needs.iter().any(|j| self.facts.rank(j) > 0)
     }
 
-    /// Whether state is a parameter that the model does not use, so that no loss depends on it. It has moments that no other parameter
-    /// uses, no other next value depends on it, and its own next value does not depend on data. If gradients are clipped by a global norm,
-    /// its next value depends on data like those of all parameters.
+    /// Returns whether state is a parameter that the model does not use, so that no loss depends on it. Such state has moments that no
+    /// other parameter uses, no other next value depends on it, and its own next value does not depend on data. If gradients are clipped by
+    /// a global norm, its next value depends on data like those of all parameters.
     fn is_idle_parameter(&self, i: usize, roles: &[Option<Role>]) -> bool {
         let needs = &self.facts.needs;
         let is_own_moment = |j: usize| {
@@ -220,8 +221,8 @@ impl States<'_, '_> {
             && (!needs_data || self.is_of_gradients(i, &parameters()))
     }
 
-    /// Whether a next value depends on the data that the state is multiplied with in the forward pass. This is the only evidence of a
-    /// gradient if the loss is linear in a weight, or if the backward pass recomputes the values that depend on the weight.
+    /// Returns whether a next value depends on the data that the state is multiplied with in the forward pass. This dependence is the only
+    /// evidence of a gradient if the loss is linear in a weight, or if the backward pass recomputes the values that depend on the weight.
     fn needs_partner(&self, i: usize, next: ValueId, forward: &Forward<'_>) -> bool {
         let module = self.facts.module;
         let mut partners: FxHashSet<ValueId> = FxHashSet::default();
@@ -280,8 +281,8 @@ impl States<'_, '_> {
         sources
     }
 
-    /// Whether state follows other state that a loss depends on, as averages and copies of parameters do: its next value is computed only
-    /// from the next values of that state, from itself and from scalars.
+    /// Returns whether state follows other state that a loss depends on, as averages and copies of parameters do. The next value of such
+    /// state is computed only from the next values of the other state, from its own value and from scalars.
     fn follows(&self, i: usize) -> bool {
         let facts = self.facts;
         let leads = |j: usize| j != i && self.is_float_state(j) && facts.rank(j) > 0 && self.moves_loss(j);
@@ -324,20 +325,20 @@ impl States<'_, '_> {
         has_led
     }
 
-    /// The role of integer state.
+    /// Infers the role of integer state.
     fn integer_state(&self, i: usize, parameters: &[usize]) -> Role {
         let facts = self.facts;
         let is_used = || parameters.iter().any(|&p| facts.needs[p].contains(i));
         match facts.rank(i) {
             _ if facts.is_key(i) => Role::RngKey,
             0 => Role::Step,
-            // 8-bit moments.
+            // Integer arrays that the update of a parameter reads are 8-bit moments.
             _ if is_used() && !facts.loss_needs.contains(i) => Role::OptimizerState,
             _ => Role::ModelState,
         }
     }
 
-    /// The role of floating-point state that is not trained.
+    /// Infers the role of floating-point state that is not trained.
     fn float_state(&self, i: usize, parameters: &[usize]) -> Role {
         let facts = self.facts;
         let users = parameters.iter().filter(|&&p| facts.needs[p].contains(i)).count();
@@ -353,7 +354,7 @@ impl States<'_, '_> {
         }
         let is_fresh = self.is_added_to(i) || self.is_reset(i);
         if users > 0 {
-            // Moments depend on an accumulator, but it does not depend on them.
+            // Moments depend on an accumulator, but an accumulator does not depend on moments.
             let siblings = |j: &usize| {
                 *j != i && self.is_float_state(*j) && facts.rank(*j) > 0 && !parameters.contains(j)
             };
@@ -377,8 +378,8 @@ impl States<'_, '_> {
         }
     }
 
-    /// Whether the next value of state that no parameter depends on has the dependences of gradients: on all data, and on forward values
-    /// of all parameters. Statistics of a layer depend only on the layers before it.
+    /// Returns whether the next value of state that no parameter depends on has the dependences of gradients: on all data, and on forward
+    /// values of all parameters. Statistics of a layer depend only on the layers before it.
     fn is_of_gradients(&self, i: usize, parameters: &[usize]) -> bool {
         let facts = self.facts;
         let data = |set: &Arguments| set.iter().filter(|&j| facts.given.contains(j)).count();
@@ -389,7 +390,7 @@ impl States<'_, '_> {
         needed.count() == data(&facts.loss_needs) && moved.all(|&p| beyond.contains(p))
     }
 
-    /// Whether all users of an argument, after casts, are additions, as for an accumulator.
+    /// Returns whether all users of an argument, after casts, are additions, as for an accumulator.
     fn is_added_to(&self, i: usize) -> bool {
         let module = self.facts.module;
         let mut todo = vec![self.facts.args[i]];
@@ -409,7 +410,7 @@ impl States<'_, '_> {
         true
     }
 
-    /// Whether the next value is selected from values of which some depend on the old value and others do not: a periodic reset.
+    /// Returns whether the next value is selected from values of which some depend on the old value and others do not: a periodic reset.
     fn is_reset(&self, i: usize) -> bool {
         let module = self.facts.module;
         let Some(next) = self.facts.next_value(i) else { return false };

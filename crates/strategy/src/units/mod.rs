@@ -6,7 +6,7 @@
 //!
 //! For a stack of layers each loop iteration is a unit: its parameters are in one module, and each row is gathered before its use.
 //!
-//! Parameters outside all units belong to the *root*: as in PyTorch they are gathered once and kept for the backward pass.
+//! Parameters outside all units belong to the *root*. They are gathered once and kept for the backward pass, as in PyTorch.
 
 mod repeats;
 mod tree;
@@ -40,11 +40,11 @@ impl Wrap {
 pub struct Part<'a> {
     /// The path: `params.h.3.attn`; `layer.3` if parameters have no names.
     pub name: &'a str,
-    /// The number of its parameters outside nested units.
+    /// The number of the module's parameters outside nested units.
     pub parameters: u64,
-    /// Whether it is a stack of layers, or has numbered siblings with the same structure.
+    /// Whether the module is a stack of layers, or has numbered siblings with the same structure, and is not inside another layer.
     pub is_layer: bool,
-    /// Whether it contains only layers (`ModuleList`).
+    /// Whether the module contains only repeated modules, and no parameters of its own (`ModuleList`).
     pub is_list: bool,
 }
 
@@ -61,14 +61,14 @@ pub struct Units {
 }
 
 impl Units {
-    /// The units that a policy selects in a step without calls; `None` if the policy searches for units and finds none; then each
+    /// Finds the units that a policy selects in a step without calls. `None` if the policy searches for units and finds none: then each
     /// parameter is gathered separately.
     #[must_use]
     pub fn find(module: &Module, roles: &Roles, wrap: Wrap) -> Option<Units> {
         Units::of_wrap(roles, wrap, &|policy| Units::by(module, roles, policy))
     }
 
-    /// The units that [`Units::find`] finds in a body, with previously computed stacks.
+    /// Returns the units that [`Units::find`] finds in a body, with previously computed stacks.
     pub(crate) fn find_with(
         module: &Module,
         at: (RegionId, &Stacked),
@@ -78,7 +78,7 @@ impl Units {
         Units::of_wrap(roles, wrap, &|policy| Units::of_policy(module, at, roles, policy))
     }
 
-    /// The units of a wrap policy; `by` finds the units that a predicate selects.
+    /// Finds the units of a wrap policy; `by` finds the units that a predicate selects.
     fn of_wrap(roles: &Roles, wrap: Wrap, by: &dyn Fn(&Policy<'_>) -> Units) -> Option<Units> {
         let units = match wrap {
             Wrap::Always => by(&|part| part.parameters > 0),
@@ -91,7 +91,8 @@ impl Units {
         (!units.names.is_empty()).then_some(units)
     }
 
-    /// The units that a function selects (`lambda_auto_wrap_policy`). `policy` is called for nested modules before their enclosing modules.
+    /// Finds the units that a function selects (`lambda_auto_wrap_policy`). `policy` is called for nested modules before their enclosing
+    /// modules.
     #[must_use]
     pub fn by(module: &Module, roles: &Roles, policy: &dyn Fn(&Part<'_>) -> bool) -> Units {
         let Some(body) = module.entry().and_then(|func| module.funcs[func].body) else {
@@ -121,7 +122,7 @@ impl Units {
     }
 }
 
-/// The tree of a step whose parameters have no names: layers inferred from repeated shapes.
+/// Builds the tree of a step whose parameters have no names: layers inferred from repeated shapes.
 fn unnamed(module: &Module, body: RegionId, args: &[ValueId], weights: &[usize]) -> Tree {
     let used = in_order_of_use(module, body, args, weights);
     let shapes: Vec<&[i64]> = used.iter().map(|&i| module.shape(args[i])).collect();

@@ -9,7 +9,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// The layer of the parameter at a position, and its position within the layer.
+    /// Returns the layer of the parameter at a position, and its position within the layer.
     pub(super) fn place(self, place: usize) -> Option<(usize, usize)> {
         let from = place.checked_sub(self.start)?;
         let layer = from / self.period;
@@ -20,7 +20,7 @@ impl Run {
 /// The maximum number of shapes to examine: the search is quadratic.
 const MOST: usize = 4096;
 
-/// Returns the run that covers most parameters; of several, the one with the shortest period. A layer has more than one parameter.
+/// Returns the run that covers most parameters; on ties, the run with the shortest period. A layer has more than one parameter.
 pub(super) fn longest(shapes: &[&[i64]]) -> Option<Run> {
     let shapes = shapes.get(..shapes.len().min(MOST))?;
     let mut best: Option<Run> = None;

@@ -21,37 +21,37 @@ pub(super) struct Tree {
 /// The separators of names: in JAX pytrees, in paths of flax and Keras, and in PyTorch.
 const BETWEEN: [char; 6] = ['[', ']', '\'', '"', '.', '/'];
 
-/// The parts of a name: `params['h'][3]['kernel']` is `params`, `h`, `3`, `kernel`.
+/// Returns the parts of a name: `params['h'][3]['kernel']` is `params`, `h`, `3`, `kernel`.
 pub(super) fn path(name: &str) -> Vec<String> {
     name.split(BETWEEN).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// Whether a name is only the index of the argument.
+/// Returns whether a name is only the index of the argument.
 pub(super) fn is_nameless(name: &str) -> bool {
     name.strip_prefix("arg").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()))
 }
 
-/// Whether names differ only in the single number that they contain.
+/// Returns whether two different names are equal apart from digits, and `a` ends in a digit.
 fn is_numbered_alike(a: &str, b: &str) -> bool {
     let letters = |name: &str| -> String { name.chars().filter(|c| !c.is_ascii_digit()).collect() };
     a != b && letters(a) == letters(b) && a.ends_with(|c: char| c.is_ascii_digit())
 }
 
 impl Node {
-    /// Whether two modules have parameters with the same names.
+    /// Returns whether two modules have the same structure: submodules and parameters with the same names.
     fn is_like(&self, other: &Node) -> bool {
         self.own.keys().eq(other.own.keys())
             && self.children.keys().eq(other.children.keys())
             && self.children.values().zip(other.children.values()).all(|(a, b)| a.is_like(b))
     }
 
-    /// Whether a module has parameters and all of them satisfy a predicate.
+    /// Returns whether a module has parameters and all of them satisfy a predicate.
     fn all(&self, is: &dyn Fn(usize) -> bool) -> bool {
         let has_some = !self.own.is_empty() || !self.children.is_empty();
         has_some && self.own.values().all(|&i| is(i)) && self.children.values().all(|child| child.all(is))
     }
 
-    /// Whether a submodule has numbered siblings with the same structure.
+    /// Returns whether a submodule has numbered siblings with the same structure.
     fn is_repeated(&self, name: &str) -> bool {
         let Some(node) = self.children.get(name) else { return false };
         let beside = self.children.iter().filter(|(other, _)| is_numbered_alike(other, name));
@@ -64,7 +64,7 @@ impl Node {
 }
 
 impl Tree {
-    /// The tree of parameters from the parts of their names; the last part is the parameter's own name.
+    /// Builds the tree of parameters from the parts of their names; the last part is the parameter's own name.
     pub(super) fn of(parameters: impl Iterator<Item = (usize, Vec<String>)>) -> Tree {
         let mut tree = Tree::default();
         for (argument, mut path) in parameters {
@@ -78,7 +78,7 @@ impl Tree {
         tree
     }
 
-    /// The units that a policy selects, for a step with this many arguments; the outermost module is the root.
+    /// Finds the units that a policy selects, for a step with this many arguments; the outermost module is the root.
     pub(super) fn units(
         &self,
         arguments: usize,
@@ -99,7 +99,7 @@ struct Walk<'a> {
     /// Whether loops read rows of an argument.
     is_stack: &'a dyn Fn(usize) -> bool,
     policy: &'a dyn Fn(&Part<'_>) -> bool,
-    /// Names of units as they are found.
+    /// The names of the units found so far, nested modules before their enclosing modules.
     found: Vec<String>,
     of: Vec<Option<usize>>,
 }

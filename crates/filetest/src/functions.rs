@@ -112,7 +112,7 @@ fn parse(run: &str) -> Run<'_> {
     let cut = run.rsplit_once('|').and_then(|(command, check)| {
         let mut words = check.split_whitespace().map(str::to_owned);
         words.next().filter(|word| word == "FileCheck")?;
-        // If FileCheck's options need the shell, the whole line is run by the shell.
+        // If FileCheck's options need the shell, the shell runs the entire line.
         let check =
             Command::parse(words).ok().filter(|_| !check.contains(['\'', '"', '$', '<', '>', ';']))?;
         Some((command, check.options))

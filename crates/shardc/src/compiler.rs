@@ -76,7 +76,7 @@ pub struct Compiler {
 pub struct Propagated {
     /// The program, with global shapes and calls inlined.
     pub module: Module,
-    /// Warnings: the program is correct, but probably not as expected.
+    /// Warnings about a program that is valid, but may not be as the user expects.
     pub warnings: Vec<Diagnostic>,
     pub(crate) entry: FuncId,
     /// The functions that are not inlined.

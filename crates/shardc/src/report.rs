@@ -22,7 +22,7 @@ use crate::Error;
 /// ```
 ///
 /// The lines are read from source files below the current directory or one of its parents. For other files, only the positions are
-/// printed. Colours are used if the standard error is a terminal.
+/// printed. Colors are used if the standard error is a terminal.
 ///
 /// `?` also converts an [`Error`] to a report, and a report to an error:
 ///
@@ -140,7 +140,7 @@ impl fmt::Debug for Report {
 
 impl std::error::Error for Report {}
 
-/// The errors with their lines, in colours if the standard error is a terminal.
+/// The errors with their lines, in color if the standard error is a terminal.
 fn rendered(errors: &GraphErrors) -> String {
     errors.render(&mut source, stderr().is_terminal())
 }

@@ -90,7 +90,8 @@ pub fn work_if_worker() -> io::Result<bool> {
         from: if from == "everywhere" { From::Everywhere } else { From::Checkout },
         dir: dir.as_ref(),
     };
-    // Programs that embed shardc call it from threads, which have a quarter of the stack of the main thread. So do cases.
+    // Cases run in a thread, as in programs that embed shardc and call it from threads. The stack of a thread has a quarter of the size of
+    // the main thread's stack.
     thread::scope(|scope| match scope.spawn(|| run(&work)).join() {
         Ok(done) => done.map(|()| true),
         Err(_) => Err(io::Error::other("a fuzzer panicked where no input is to blame")),
@@ -322,7 +323,7 @@ fn closed(
     start(run, job, case + run.jobs, worker.generation + 1, sender).map(Some)
 }
 
-/// The reason why a process ended: its last message without numbers, or its exit status if it printed none.
+/// The reason why a process ended: its exit status, and the first line of its output that names a cause, without digits.
 fn cause(status: ExitStatus, words: &str) -> String {
     let telling =
         ["memory allocation", "overflowed its stack", "panicked at", "Check failed", "terminate called"];

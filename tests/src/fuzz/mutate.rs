@@ -205,7 +205,7 @@ pub(crate) fn numbers(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-/// Splits into words, numbers, strings, blanks and single characters.
+/// Splits a text into words, numbers, strings, blanks and single characters.
 fn tokens(text: &str) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut at = 0;

@@ -301,7 +301,7 @@ impl Emitter {
         (name, ty)
     }
 
-    /// The whole module, which returns all unused values, and the used values that `more` selects.
+    /// The text of the module, which returns all unused values, and the used values that `more` selects.
     pub(crate) fn finish(mut self, more: u16) -> String {
         let returned: Vec<Tensor> = self
             .scope

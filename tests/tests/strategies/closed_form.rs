@@ -187,9 +187,9 @@ impl Parameter {
 
     /// The bytes that a device sends so that each of `k` devices has its shard of the gradient for a batch of `examples`.
     ///
-    /// A gradient is reduce-scattered. If cheaper, the device that owns a shard computes it from the whole batch instead: for a table, from
-    /// the looked-up rows; for a matrix, from its input and its output cotangent, of which one is only partly needed. Alternatively, slices
-    /// of rows are exchanged, and then slices of the table.
+    /// A gradient is reduce-scattered. If cheaper, the device that owns a shard computes it from the entire batch instead: for a table,
+    /// from the looked-up rows; for a matrix, from its input and its output cotangent, of which one is only partly needed. Alternatively,
+    /// slices of rows are exchanged, and then slices of the table.
     fn scattered(&self, k: f64, examples: f64) -> f64 {
         let share = (k - 1.0) / k;
         let summed = |bytes: f64| self.elements() * bytes * share;

@@ -373,7 +373,7 @@ fn grouped_and_ungrouped_optimizer_state_is_compatible() {
     assert!(error.contains("optimizer.mu.b"), "{error}");
 }
 
-/// The loss and its gradient, averaged over microbatches, equal those of the whole batch, and so do parameter averages.
+/// The loss and its gradient, averaged over microbatches, equal those of the full batch, and so do parameter averages.
 #[test]
 fn gradient_accumulation_and_parameter_averages() {
     let Some(client) = client().unwrap() else { return };

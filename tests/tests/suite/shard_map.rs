@@ -12,7 +12,7 @@ use shardc_tests::devices::{Reference, Verdict, client, compare};
 
 type Make = for<'g> fn(&'g Graph, Tensor<'g>, Tensor<'g>) -> Vec<Tensor<'g>>;
 
-/// Computations on the whole tensors `x`, `[8, 16]`, and `w`, `[16, 8]`, and the same computations on their blocks.
+/// Computations on the unsharded tensors `x`, `[8, 16]`, and `w`, `[16, 8]`, and the same computations on their blocks.
 const CASES: &[(&str, Make, Make)] =
     &[
         (

@@ -18,7 +18,7 @@ pub enum Differentiated {
     Partly(&'static str),
     /// The derivative is zero everywhere, as for step functions and predicates.
     Zero,
-    /// No operand or no result is a float or complex number.
+    /// Either no operand or no result has floats or complex numbers.
     None,
     /// Differentiation fails, with this error code.
     Refused(&'static str),

@@ -1,5 +1,5 @@
 //! Trains a small character-level GPT on Shakespeare's sonnets on 4 x 2 devices, then samples text. The batch is sharded over "data";
-//! heads, hidden features and the vocabulary over "model".
+//! heads, hidden features and the vocabulary are sharded over "model".
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin decoder

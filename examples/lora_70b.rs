@@ -1,12 +1,12 @@
 //! LoRA on Llama-2-70B: finds the smallest TPU slice that fits the training step of PEFT's guide, and prints the memory that each device
-//! needs. Nothing is trained: this needs no device, only the TPU compiler (`shardc plugin install tpu`).
+//! needs. Nothing is trained: the example needs no device, only the TPU compiler (`shardc plugin install tpu`).
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin lora_70b
 //! cargo run --release -p shardc-examples --bin lora_70b -- --generation v5e --offload
 //! ```
 //!
-//! The guide's configuration, for which it reports 72 to 80 GB on each of 8 devices:
+//! The following command uses the guide's configuration, for which the guide reports 72 to 80 GB on each of 8 devices:
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin lora_70b -- --devices 8 --sequences 8 --parts 4 --f32

@@ -1,5 +1,5 @@
-//! Trains a character-level LSTM on Shakespeare's sonnets on 4 x 2 devices, then samples text. The batch is sharded over "data", the
-//! recurrent state over "model".
+//! Trains a character-level LSTM on Shakespeare's sonnets on 4 x 2 devices, then samples text. The batch is sharded over "data", and
+//! the recurrent state is sharded over "model".
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin lstm
@@ -38,8 +38,8 @@ fn model<'g>(p: &Scope<'g>, tokens: Tensor<'g>) -> Tensor<'g> {
     Dense::new(writing::vocab_size()).apply(&p.at("head"), x)
 }
 
-/// The recurrent state is sharded over "model". Each shard of the gates depends on the entire state, which is all-gathered at each time
-/// step.
+/// The shardings of variables. The recurrent state is sharded over "model". Each shard of the gates depends on the entire state, which is
+/// all-gathered at each time step.
 fn split(variable: &Variable) -> Option<PartitionSpec> {
     let name = variable.name.as_str();
     Some(match name.strip_prefix("cell.") {

@@ -67,7 +67,7 @@ fn evaluation(mesh: &Mesh) -> Result<StepProgram> {
     Ok(p.finish(&[("right", guesses.eq(labels).to(F32).sum(..)), ("guesses", guesses)])?)
 }
 
-/// The wide layer and its optimizer state are sharded over "model".
+/// The shardings of variables: the wide layer and its optimizer state are sharded over "model".
 fn split(variable: &Variable) -> Option<PartitionSpec> {
     match variable.name.as_str() {
         "wide.kernel" => Some(spec![None, "model"]),

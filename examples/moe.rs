@@ -49,7 +49,8 @@ fn model<'g>(p: &Scope<'g>, tokens: Tensor<'g>) -> (Tensor<'g>, Tensor<'g>) {
     (Dense::new(writing::vocab_size()).use_bias(false).apply(&p.at("head"), x), uneven)
 }
 
-/// The expert dimension, after the layer dimension, is sharded over "data"; hidden features and heads over "model".
+/// The shardings of variables. The expert dimension, which follows the layer dimension, is sharded over "data"; hidden features and heads
+/// are sharded over "model".
 fn split(variable: &Variable) -> Option<PartitionSpec> {
     let name = variable.name.as_str();
     Some(match name {

@@ -1,5 +1,5 @@
 //! Trains adapters on a frozen model quantized to four bits (QLoRA), with all state sharded over eight devices (FSDP). Saves the adapters
-//! in PEFT's format and loads them again. The all-gathers communicate four-bit values.
+//! in PEFT's format and loads them again. All-gathers of weights send four-bit values.
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin qlora

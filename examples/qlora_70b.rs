@@ -1,6 +1,6 @@
 //! QLoRA on Llama-2-70B: the frozen weights have four bits, with double quantization, packed in bf16. Finds the smallest TPU slice that
-//! fits the training step of PEFT's guide, and prints the memory that each device needs. Nothing is trained: this needs no device, only
-//! the TPU compiler (`shardc plugin install tpu`).
+//! fits the training step of PEFT's guide, and prints the memory that each device needs. Nothing is trained: the example needs no device,
+//! only the TPU compiler (`shardc plugin install tpu`).
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin qlora_70b

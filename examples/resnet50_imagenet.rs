@@ -1,5 +1,5 @@
 //! Trains ResNet-50 with its ImageNet recipe, with all state sharded over eight devices (FSDP). Each block is an FSDP unit; no sharding is
-//! annotated. The learning rate is warmed up over the first epochs, and then divided by ten after each third of the remaining ones.
+//! annotated. The learning rate is warmed up over the first epochs, and then divided by ten after each third of the remaining epochs.
 //! Evaluation uses center crops.
 //!
 //! ```text
@@ -7,8 +7,8 @@
 //! cargo run --release -p shardc-examples --bin resnet50_imagenet -- --folder imagenet --side 224 --batch 256 --epochs 90
 //! ```
 //!
-//! `--folder` has `train` and `val`, each with one folder of JPEG or PNG files per class. Without it, images are generated, and one block
-//! in each stage is enough to classify them.
+//! The folder `--folder` has `train` and `val`, each with one folder of JPEG or PNG files per class. Without this option, images are
+//! generated, and one block in each stage is enough to classify them.
 
 use std::path::PathBuf;
 use std::thread;

@@ -1,5 +1,5 @@
-//! The examples of the PyTorch/XLA SPMD user guide, in shardc: a mesh of 4 x 2 devices, tensors of rank 1 to 3 with partition specs, and
-//! the shard that each device holds.
+//! Reproduces the examples of the PyTorch/XLA SPMD user guide with shardc: a mesh of 4 x 2 devices, tensors of rank 1 to 3 with partition
+//! specs, and the shard that each device holds.
 //!
 //! ```text
 //! cargo run -p shardc-examples --bin spmd_user_guide

@@ -1,5 +1,5 @@
-//! Trains a vision transformer to classify digits on 4 x 2 devices. The batch is sharded over "data"; heads and hidden features over
-//! "model", as in Megatron.
+//! Trains a vision transformer to classify digits on 4 x 2 devices. The batch is sharded over "data". Heads and hidden features are
+//! sharded over "model", as in Megatron.
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin vit

@@ -1,6 +1,6 @@
 //! A vision transformer of ten billion parameters: finds the smallest TPU slice that fits a training step with all state sharded, and
-//! prints the memory that each device needs. Nothing is trained: this needs no device, only the TPU compiler (`shardc plugin install
-//! tpu`).
+//! prints the memory that each device needs. Nothing is trained: the example needs no device, only the TPU compiler (`shardc plugin
+//! install tpu`).
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin vit_10b

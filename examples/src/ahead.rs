@@ -1,4 +1,4 @@
-//! Ahead-of-time partitioning and compilation of models that are too large for this machine, for a TPU slice or GPUs, which need not exist.
+//! Partitions and compiles models ahead of time for TPU slices or GPUs that need not be present. The models are too large for this machine.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -108,7 +108,7 @@ pub struct Ahead {
     pub write: Option<PathBuf>,
 }
 
-/// Runs the compilation that another process requested, if this process was started for it. Call this first.
+/// Runs a compilation if another process started this process for it. A program must call this function before anything else.
 pub fn serve() {
     let mut arguments = std::env::args_os().skip(1);
     if let (Some(command), Some(request)) = (arguments.next(), arguments.next())
@@ -139,8 +139,8 @@ pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>)
     for &(name, devices) in slices.iter().filter(|(name, _)| is_asked_for(name)) {
         let need = Need::of(make(&Mesh::new(&[("fsdp", devices)])?)?, args, machine)?;
         println!("{generation}:{name}, {devices} devices of {}: {need}", gigabytes(memory));
-        // If memory does not suffice, the compiler rematerializes, which may halve the peak. So a step may fit if its estimated peak is at
-        // most twice the memory.
+        // If memory does not suffice, the compiler rematerializes values, which may halve the peak. So a step may fit if its estimated
+        // peak is at most twice the memory.
         if need.arguments.max(need.peak / 2) > memory {
             println!("  does not fit");
             continue;
@@ -203,7 +203,7 @@ impl Need {
             std::fs::write(path, output.text())?;
         }
         let classes = Classes::of(&output.interface.inputs, &roles);
-        // Offloaded arrays take no device memory.
+        // Offloaded parameters and optimizer state are in host memory.
         let host = if args.offload { classes.state() } else { 0 };
         let (arguments, peak) = (classes.all() - host, output.memory().peak.saturating_sub(host));
         Ok(Need { output, parameters, classes, arguments, peak, host, seconds })

@@ -204,7 +204,7 @@ fn all(errors: &[Diagnostic]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// A batch, sharded over the axis "data" if the mesh has it; a strategy shards the batch itself.
+/// A batch, sharded over the axis "data" if the mesh has this axis. On other meshes, a strategy shards the batch.
 #[must_use]
 pub fn batch(tensor: Tensor<'_>) -> Tensor<'_> {
     if tensor.graph().mesh().axis_size("data").is_none() {
@@ -219,7 +219,7 @@ pub fn batch(tensor: Tensor<'_>) -> Tensor<'_> {
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
-    /// Measures from the second step on; the first is warm-up.
+    /// Measures the speed from the second step on, because the first step is a warm-up.
     meter: Option<Meter>,
     timings: Timings,
     tells_times: bool,

@@ -26,7 +26,7 @@ pub struct Batch {
 }
 
 /// A training step of adapters on all linear layers: rank 8, alpha 16, dropout 0.1. AdamW has a cosine schedule, and gradients are
-/// clipped at a norm of one. Layers are rematerialized. Parameters are stored as `params`; matmuls are in `bf16`.
+/// clipped at a norm of one. Layers are rematerialized. Parameters are stored in the type `params`; matmuls are in `bf16`.
 ///
 /// # Errors
 /// The graph is invalid.

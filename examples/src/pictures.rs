@@ -1,6 +1,6 @@
 //! Generated images in folders: a data set in ImageNet's layout that needs no download.
 //!
-//! A class is a pattern in a color; its size, direction and shades are random. The same seed produces the same images.
+//! Each class is a pattern in a color. The size, direction and shades of a pattern are random. The same seed produces the same images.
 
 use std::path::Path;
 

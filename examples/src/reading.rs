@@ -45,8 +45,8 @@ pub fn inputs(g: &Graph) -> (Tensor<'_>, Tensor<'_>) {
     (harness::batch(images).to(F32) / 255.0, labels)
 }
 
-/// Trains with the step that `make` builds, given the number of steps. Then prints the accuracy on held-out digits from `evaluation`, which
-/// returns `right` and `guesses`.
+/// Trains with the step that `make` builds for a number of steps. Then prints the accuracy on held-out digits. `evaluation` is a step with
+/// the results `right` and `guesses`.
 ///
 /// # Errors
 /// A program does not compile or run, or there are no digits.

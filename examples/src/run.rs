@@ -50,7 +50,7 @@ impl Saving {
             let run = Run { manager: None, processes, first: 0, position: None, pause };
             return Ok((run, step.init(seed)?));
         };
-        // Keeps the last checkpoint, and two older ones as a fallback.
+        // Two checkpoints before the last one are kept as a fallback.
         let options = Options {
             save_interval: self.save_every.max(1),
             keep: Keep { newest: Some(3), ..Keep::default() },
@@ -71,7 +71,7 @@ impl Saving {
 }
 
 impl Run {
-    /// After `done` steps: saves the state and the position in the batches if a save is due. Returns whether the training run was requested
+    /// Saves the state and the position in the batches if a save is due after `done` steps. Returns whether the training run was requested
     /// to stop.
     ///
     /// # Errors

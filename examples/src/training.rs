@@ -10,7 +10,7 @@ use crate::harness::Options;
 pub struct Finished {
     /// The variables after the last step.
     pub state: State,
-    /// The smoothed loss.
+    /// The smoothed loss of the last steps.
     pub loss: f64,
 }
 

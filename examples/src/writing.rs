@@ -70,7 +70,7 @@ pub fn drawn<'g>(g: &'g Graph, logits: impl FnOnce(Tensor<'g>) -> Tensor<'g>) ->
     key.categorical(sample::top_p(logits, 0.9), -1)
 }
 
-/// Trains with the step that `make` builds, given the number of steps, then samples with the step of `sampling`, which returns `drawn`.
+/// Trains with the step that `make` builds for a number of steps, then samples with the step `sampling`, which has the result `drawn`.
 ///
 /// # Errors
 /// A program does not compile or run.
@@ -131,7 +131,7 @@ pub fn batches(tokens: Vec<i32>, seed: u64) -> impl Source {
     Callback::new(&["tokens"], move |batch, rows| Ok(vec![passages_of(&tokens, seed, batch, rows)?]))
 }
 
-/// Passages and the character after each, `[BATCH, CONTEXT + 1]`, at positions that depend on seed and step.
+/// Passages, each with the character after it, as an array `[BATCH, CONTEXT + 1]`. Their positions depend on seed and step.
 ///
 /// # Errors
 /// The text is shorter than a passage.

@@ -1,4 +1,4 @@
-//! The output of examples, and that each example has a test.
+//! Tests the output of examples, and that each example has a test.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -30,8 +30,8 @@ fn spmd_user_guide() {
     }
 }
 
-/// PEFT's guide trains LoRA on 8 devices with 80 GB and reports a memory use of 72 to 80 GB. It trains QLoRA on 2 devices of 24 GB, with
-/// parameters in 107 GB of host memory. Its script stores parameters in f32, and with QLoRA in bf16.
+/// PEFT's guide trains LoRA on 8 devices with 80 GB and reports a memory use of 72 to 80 GB. The guide trains QLoRA on 2 devices of 24 GB,
+/// with parameters in 107 GB of host memory. The script stores parameters in f32, and with QLoRA in bf16.
 #[test]
 fn llama_70b_memory_matches_peft_guide() {
     let estimated = |output: &str| -> [f64; 2] {
@@ -50,7 +50,7 @@ fn llama_70b_memory_matches_peft_guide() {
     assert!(2.0 * host <= 107.0, "{host} GB of host memory for each");
 }
 
-/// The smallest slice that fits, and the estimated memory of each device.
+/// The example prints the smallest slice that fits, and the estimated memory of each device.
 #[test]
 fn smallest_slice_of_vit_10b() {
     let output = run_with(env!("CARGO_BIN_EXE_vit_10b"), "--estimate");

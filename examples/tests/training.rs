@@ -254,7 +254,7 @@ fn accelerate_file_trains_bert_in_f32() {
 }
 
 /// A killed run resumes from the last complete checkpoint with the losses of an uninterrupted run, also with a different strategy and mesh.
-/// On SIGTERM, it saves first.
+/// On SIGTERM, a run saves before it ends.
 #[test]
 fn killed_run_resumes() {
     if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
@@ -282,7 +282,7 @@ fn killed_run_resumes() {
     until(3);
     killed.kill().unwrap();
     killed.wait().unwrap();
-    // Resumes on another mesh, until SIGTERM.
+    // The next process resumes on another mesh, until SIGTERM.
     let other = [&slow[..], &["--fsdp", "hybrid_shard", "--mesh", "node=2,fsdp=2"]].concat();
     let mut told = started(&other);
     until(6);

@@ -28,7 +28,7 @@ static CLIENT: LazyLock<Result<Option<Mutex<Client>>, String>> = LazyLock::new(|
         .map_err(|e| e.to_string())
 });
 
-/// The devices, for one test at a time: programs with collectives wait for the threads of all their devices, so two concurrent programs
+/// The devices, for one test at a time. A program with collectives waits for the threads of all its devices, so two concurrent programs
 /// would deadlock. `None`, reported once on standard error, if there is no plugin.
 ///
 /// # Errors
@@ -64,7 +64,7 @@ impl Reference {
     /// Runs `original`, from which `output` was partitioned, on one device.
     ///
     /// # Errors
-    /// It does not compile or run.
+    /// The program does not compile or run.
     pub fn new(client: &Client, original: Module, output: &Output) -> Result<Reference, String> {
         let inputs = exec::random_inputs(&output.interface, 1).map_err(|error| error.to_string())?;
         Reference::on(client, original, inputs)
@@ -73,14 +73,14 @@ impl Reference {
     /// Runs a program with these inputs on one device.
     ///
     /// # Errors
-    /// It does not compile or run.
+    /// The program does not compile or run.
     pub fn on(client: &Client, original: Module, inputs: Vec<HostArray>) -> Result<Reference, String> {
         let run = || exec::Program::single(client, &original)?.run(client, &inputs);
         let expected = run().map_err(|error: shardc::Error| error.to_string())?;
         Ok(Reference { original, inputs, expected })
     }
 
-    /// The outputs without finite numbers, for which a comparison shows little.
+    /// The indices of outputs without finite numbers, for which a comparison detects few errors.
     #[must_use]
     pub fn without_numbers(&self) -> Vec<usize> {
         let has_numbers = |array: &HostArray| array.to_f64_vec().into_iter().any(f64::is_finite);

@@ -5,7 +5,7 @@ use shardc_ir::{
     Visibility, clone_op,
 };
 
-/// Outlines some operations of a function, selected by `seed`, into a function `name` that is called twice in their place; users read
+/// Outlines some operations of a function, selected by `seed`, into a function `name`. Two calls replace the operations, and users read
 /// results of both calls. For some seeds, an operand of one call is replicated. Returns `None` if the operations' results are unused.
 #[must_use]
 pub fn outline(module: &Module, func: FuncId, name: &str, seed: u64) -> Option<Module> {

@@ -11,7 +11,7 @@ use shardc_stablehlo::{PrintOptions, print};
 /// A step.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// The name.
+    /// The name of the step.
     pub name: &'static str,
     /// Whether the step is small enough to run.
     pub is_executable: bool,

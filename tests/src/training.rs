@@ -17,7 +17,7 @@ use crate::{root, shared, steps};
 /// A training step.
 #[derive(Debug)]
 pub struct Program {
-    /// The name.
+    /// The name of the program.
     pub name: String,
     step: Step,
     /// Whether the step is small enough to run.

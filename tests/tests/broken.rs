@@ -1,7 +1,7 @@
 //! The comparison with the single-device program detects typical faults of a partitioner.
 //!
 //! Each [`Breakage`] makes one change in a correct partitioned program, and requires that the program is rejected or produces wrong values.
-//! An undetected breakage would mean that the equality tests are weaker than they seem.
+//! If a breakage is not detected, the equality tests are weaker than they seem.
 
 use std::process::ExitCode;
 
@@ -43,13 +43,13 @@ struct Breakage {
 }
 
 const BREAKAGES: &[Breakage] = &[
-    // Replica groups.
+    // Faults in replica groups.
     Breakage {
         name: "all_reduce sums over other devices",
         program: "small/weight_gradient",
         edit: |m| {
             let groups = &mut collective(m, |k| matches!(k, AllReduce(_)))?.groups;
-            // Devices 0 and 1 hold the same rows, 0 and 3 do not.
+            // Devices 0 and 1 hold the same rows; devices 0 and 3 hold different rows.
             exchange(groups, (0, 0), (1, 1))
         },
         noticed: Wrong,
@@ -151,7 +151,7 @@ const BREAKAGES: &[Breakage] = &[
         },
         noticed: Wrong,
     },
-    // Windows.
+    // Faults in windows.
     Breakage {
         name: "halo from the device itself instead of the neighbour",
         program: "small/convolution_borders",
@@ -178,7 +178,7 @@ const BREAKAGES: &[Breakage] = &[
         },
         noticed: Wrong,
     },
-    // Semantics of collectives.
+    // Faults in the attributes and regions of collectives.
     Breakage {
         name: "all_reduce missing",
         program: "small/weight_gradient",
@@ -242,7 +242,7 @@ const BREAKAGES: &[Breakage] = &[
         },
         noticed: Refused("stablehlo.all_to_all"),
     },
-    // Coordinates and offsets.
+    // Faults in coordinates and offsets.
     Breakage {
         name: "size of an axis off by one",
         program: "small/all_slice",
@@ -265,7 +265,7 @@ const BREAKAGES: &[Breakage] = &[
         name: "coordinate of the other axis",
         program: "small/positions",
         edit: |m| {
-            // A division by the size yields the coordinate of the major axis.
+            // Dividing the device id by the axis size yields the coordinate along the major axis instead of the minor axis.
             *kind(m, |k| matches!(k, Binary(BinaryOp::Remainder)))? = Binary(BinaryOp::Divide);
             Some(())
         },
@@ -281,7 +281,7 @@ const BREAKAGES: &[Breakage] = &[
         },
         noticed: Wrong,
     },
-    // Masks.
+    // Faults in masks.
     Breakage {
         name: "padding included",
         program: "small/uneven_sum",
@@ -336,7 +336,7 @@ const BREAKAGES: &[Breakage] = &[
         },
         noticed: Wrong,
     },
-    // Errors that the verifier rejects before execution.
+    // Faults that the verifier rejects before execution.
     Breakage {
         name: "group without one device",
         program: "small/fsdp_layer",
@@ -420,7 +420,7 @@ const BREAKAGES: &[Breakage] = &[
             let cond = *m.ops[loops].regions.first()?;
             let compare =
                 m.walk(cond).into_iter().find(|&op| matches!(m.ops[op].kind, OpKind::Compare(..)))?;
-            // The limit becomes the device's id instead of the loop's limit.
+            // The condition compares the counter with the device id instead of the loop's limit.
             let limit = m.ops[compare].operands[1];
             let (ui32, own) = (m.types.tensor(&[], DType::UI32), m.values[limit].ty);
             let mut rw = Rewriter::new(m);
@@ -444,12 +444,12 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// In a real training step, an error in any collective except one is not mistaken for rounding. The exception is the all-reduce of the
+/// In a real training step, wrong groups of any all-reduce except one are not mistaken for rounding. The exception is the all-reduce of the
 /// softmax denominator: logits of random inputs are so far apart that each device's partial sum is zero or one.
 fn each_all_reduce() -> Result<(), Failed> {
     let source = std::fs::read(root().join("programs/mlp_dp_tp_train.mlir"))?;
     let original = Compiler::read(&source).map_err(|e| e.to_string())?;
-    // Each collective is sent separately.
+    // Collectives are not combined, so that each one can be broken separately.
     let apart = CleanOptions { combine_bytes: 0, ..CleanOptions::default() };
     let output = Compiler::new().clean(apart).partition(&source).map_err(|e| e.to_string())?;
     let Some(client) = client()? else { return Ok(()) };
@@ -476,7 +476,7 @@ fn each_all_reduce() -> Result<(), Failed> {
     Ok(())
 }
 
-/// In both modes, the correct program must be equal, and the broken program must be detected as specified in the table.
+/// In both modes, the correct program must produce the results of one device, and the breakage must be detected as the table specifies.
 fn run(breakage: &Breakage) -> Result<(), Failed> {
     let path = root().join("programs").join(breakage.program).with_extension("mlir");
     let source = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -515,7 +515,7 @@ fn check(breakage: &Breakage, original: &Module, output: &Output, broken: &Outpu
     }
     match (breakage.noticed, compare(&client, &reference, broken)) {
         (Wrong, Verdict::Wrong(_)) => Ok(()),
-        // Devices with replicas of a shard that disagree are detected before their values are compared.
+        // Devices whose replicas of a shard differ are detected before values are compared with one device.
         (Wrong, Verdict::Refused(why)) if why.contains("devices disagree") => Ok(()),
         (Refused(text), Verdict::Refused(why)) if why.contains(text) => Ok(()),
         (expected, got) => Err(format!("expected {expected:?}, got {got:?}")),
@@ -584,7 +584,7 @@ fn skip(module: &mut Module, op: OpId, operand: usize) -> Option<()> {
     Some(())
 }
 
-/// Adds one to the constant right-hand side of the first matching operation that has one.
+/// Adds one to the constant right-hand operand of the first matching operation that has such an operand.
 fn off_by_one(module: &mut Module, wanted: fn(&OpKind) -> bool) -> Option<()> {
     let constant = module.bodies().flat_map(|body| module.walk(body)).find_map(|op| {
         let data = &module.ops[op];

@@ -1,6 +1,6 @@
-//! Random programs with functions that are not inlined: partitioned, they must produce the results of one device.
+//! Random programs with functions that are not inlined. The partitioned programs must produce the results of one device.
 //!
-//! `cargo test -p shardc-tests --test calls` runs a few; `SHARDC_SEED`, `SHARDC_FIRST` and `SHARDC_CASES` select them.
+//! `cargo test -p shardc-tests --test calls` runs a few cases; `SHARDC_SEED`, `SHARDC_FIRST` and `SHARDC_CASES` select them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -25,7 +25,7 @@ use shardc_tests::random::{MeshRecipe, Recipe};
 /// Number of programs in a plain test run.
 const CASES: u64 = 16;
 
-/// Limitations of XLA's CPU back end, by their messages.
+/// Parts of error messages that report limitations of XLA's CPU back end.
 const BACK_END: &[&str] = &["fft_thunk.cc", "Unsupported element type for DotThunk"];
 
 /// The outcome of a case.

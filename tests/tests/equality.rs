@@ -32,11 +32,11 @@ const SHARED: &[&str] = &[
     "two_meshes_same_devices",
 ];
 
-/// Warnings about an operation or a reshard that is not partitioned. Test programs must not cause them, unless their annotations contradict
-/// each other.
+/// Warnings about an operation or a reshard that is not partitioned. Test programs must not cause these warnings, unless their annotations
+/// contradict each other.
 const NOT_IN_PARTS: [&str; 2] = ["SH0310", "SH0318"];
 
-/// Programs with such warnings, in addition to those of [`RANDOM`].
+/// Programs with warnings of [`NOT_IN_PARTS`], in addition to those in the folder [`RANDOM`].
 const WARNED: &[&str] = &["manual_uneven_free_axis", "two_device_orders"];
 
 /// The folder of programs that random programs were shrunk to (see `random.rs`).

@@ -4,8 +4,8 @@
 //! `shardc_filetest`. Only files with `REQUIRES: mlir` need LLVM: `cargo test -p shardc-tests --no-default-features --test filetests`
 //! runs the others without it.
 //!
-//! `SHARDC_BLESS=1` rewrites failing check lines, as described in `shardc_filetest::filecheck::bless`, and lists the changes at the end;
-//! review them with `git diff`.
+//! `SHARDC_BLESS=1` rewrites failing check lines, as described in `shardc_filetest::filecheck::bless`, and lists the changes at the end.
+//! Review the changes with `git diff`.
 
 use std::{
     env,
@@ -64,7 +64,7 @@ struct Tools {
     has_mlir: bool,
 }
 
-/// Set up once, by the first test that runs.
+/// The tools, which the first test sets up.
 static TOOLS: LazyLock<Result<Tools, String>> = LazyLock::new(|| {
     let find = || {
         let shardc = program::shardc()?;

@@ -1,4 +1,4 @@
-//! A sample of each fuzzer: `cargo xtask fuzz` runs them for longer.
+//! Runs a sample of the cases of each fuzzer. `cargo xtask fuzz` runs fuzzers for longer.
 //!
 //! Inputs are generated only from programs of the checkout and fixed seeds, so they are the same in every test run. A finding leaves its
 //! input in a file, and the failure shows how to run it again.
@@ -52,7 +52,7 @@ fn check(sample: &Sample) -> Result<(), Failed> {
     let fuzzer: &'static Fuzzer = find(sample.fuzzer).ok_or("no such fuzzer")?;
     let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fuzz").join(sample.fuzzer);
     let mut run = Run::new(fuzzer, sample.seed, dir);
-    // Without optimization, everything takes several times as long.
+    // The time limit of a case is high, because code without optimization is several times slower.
     (run.cases, run.jobs, run.from, run.limit) = (sample.cases, 1, From::Checkout, Duration::from_secs(60));
     let report = drive(&run)?;
     if !report.findings.is_empty() {

@@ -1,9 +1,9 @@
 //! Differentiates random programs. Checks that JVPs equal finite differences, that VJPs agree with JVPs, that both hold for second
-//! derivatives, and that a partitioned gradient equals the gradient on one device. The same holds for a few functions of the shared data with random
-//! shardings; `cargo xtask conformance gradients` runs all of them.
+//! derivatives, and that a partitioned gradient equals the gradient on one device. A few functions of the shared data are checked in the
+//! same way with random shardings; `cargo xtask conformance gradients` checks all functions.
 //!
-//! `cargo test -p shardc-tests --test gradients` runs a few; `cargo xtask fuzz gradients --cases 10000` many more. A failed case is run
-//! again by its number: `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`.
+//! `cargo test -p shardc-tests --test gradients` runs a few cases, `cargo xtask fuzz gradients --cases 10000` many more. A failed case is
+//! run again by its number: `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`.
 
 #[path = "drawn/mod.rs"]
 mod drawn;
@@ -31,11 +31,11 @@ use recipes::recipe;
 /// Number of programs in a plain test run.
 const CASES: u64 = 200;
 
-/// Limitations of XLA's CPU back end, by their messages.
+/// Parts of error messages that report limitations of XLA's CPU back end.
 const BACK_END: &[&str] = &[
     "fft_thunk.cc",
     "Unsupported element type for DotThunk",
-    // XLA's propagation marks a loop-carried value as replicated although everything is marked as manual.
+    // XLA's propagation marks a loop-carried value as replicated, although all values are marked as manual.
     "Inconsistent while sharding",
 ];
 

@@ -1,5 +1,5 @@
-//! StableHLO's interpreter tests with random shardings: a test of our own, and a sample of StableHLO's if available. `cargo xtask
-//! conformance interpret` runs all of them.
+//! Runs interpreter tests with random shardings: two tests in this file, and a sample of StableHLO's tests if available. `cargo xtask
+//! conformance interpret` runs all tests of StableHLO.
 
 use std::process::ExitCode;
 

@@ -19,7 +19,7 @@ use shardc_tests::sample::is_thorough;
 use shardc_tests::skip::{Need, skipped};
 use shardc_tests::training::{JaxStep, jax_steps, with_both_signs};
 
-/// Steps whose state is recognized only by donations, since next values are not computed from it elementwise.
+/// Steps whose state is recognized only by donations, because the next values are not elementwise functions of the state.
 const TOLD_BY_DONATION: &[&str] = &[
     "accumulated_only",
     "delayed_scaling",
@@ -34,7 +34,7 @@ const TOLD_BY_DONATION: &[&str] = &[
 /// Settings that rematerialize layers, also for steps in which several losses use the layers.
 const AGAIN: &str = "full_shard auto_wrap activation_checkpointing";
 
-/// Strategies; each shards some of the steps.
+/// Strategies and their meshes. Each step is tested with as many of them as [`OF_EACH`] specifies.
 const STRATEGIES: &[(&str, &str)] = &[
     ("full_shard", "fsdp=8"),
     ("zero1", "fsdp=8"),
@@ -48,7 +48,7 @@ const STRATEGIES: &[(&str, &str)] = &[
     ("zero1", "data=4,expert=2"),
 ];
 
-/// Numbers of strategies for each step: in every test run, and in a thorough one.
+/// Numbers of strategies for each step: in a plain test run, and in a thorough run.
 const OF_EACH: [usize; 2] = [1, 2];
 
 fn main() -> ExitCode {

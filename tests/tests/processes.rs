@@ -1,8 +1,8 @@
 //! Partitioned programs that run in several processes produce the results of their original programs.
 //!
 //! Every third program of `programs/` runs on eight devices of two and of four processes, in both modes. Large programs are omitted,
-//! because they compile slowly. A thorough run executes all programs in two processes in replica mode. The processes run this test binary;
-//! each compares its results with those that it computes on one device. Without the CPU plugin the test reports this and passes.
+//! because they compile slowly. A thorough run executes all programs in two processes in replica mode. The processes run this test binary.
+//! Each process compares its results with those that it computes on one device. Without the CPU plugin the test reports this and passes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,10 +1,10 @@
-//! Random programs with random shardings: partitioned and executed on eight virtual devices, they must produce the results of one device.
+//! Random programs with random shardings. Partitioned and executed on eight virtual devices, they must produce the results of one device.
 //!
-//! `cargo test -p shardc-tests --test random` runs a few; `cargo xtask sweep --cases 2000 --seed 7` many more. A case depends only on the
-//! seed and its number, so a failed case can be run again: `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`. A failing program is shrunk
-//! before it is shown.
+//! `cargo test -p shardc-tests --test random` runs a few cases, `cargo xtask sweep --cases 2000 --seed 7` many more. A case depends only on
+//! the seed and its number, so a failed case can be run again: `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`. A failing program is
+//! shrunk before it is shown.
 //!
-//! For each case: there is no panic; the partitioned program is valid, and its text parses to the same program; every output equals that of
+//! No case may panic. The partitioned program must be valid, its text must parse to the same program, and every output must equal that of
 //! the single-device execution. A program may be rejected as unsupported, but not as invalid.
 
 #[path = "drawn/mod.rs"]
@@ -26,8 +26,8 @@ use recipes::recipe;
 
 /// Number of programs in a plain test run.
 const CASES: u64 = 24;
-/// Limitations of XLA's CPU back end, by their messages. The operand of an `fft` may arrive in the layout of a transpose or a collective,
-/// which `fft` does not support. Some matmuls of 16-bit floats compile but cannot run.
+/// Parts of error messages that report limitations of XLA's CPU back end. The operand of an `fft` may arrive in the layout of a transpose
+/// or a collective, which `fft` does not support. Some matmuls of 16-bit floats compile but cannot run.
 const BACK_END: &[&str] = &["fft_thunk.cc", "Unsupported element type for DotThunk"];
 
 fn check(client: &Client, recipe: &Recipe, mode: SpmdMode, seed: u64) -> Result<Outcome, Failure> {

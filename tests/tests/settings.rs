@@ -1,8 +1,9 @@
 //! Random strategy settings on random meshes: training steps sharded by them produce the results of one device, and the TPU compiler
 //! accepts them.
 //!
-//! `cargo test -p shardc-tests --test settings` tries a few; `cargo xtask sweep --of settings --cases 2000 --seed 7` many more, and `--of
-//! settings-for-tpus` compiles them. Each case depends only on the seed and its number: `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`.
+//! `cargo test -p shardc-tests --test settings` runs a few cases, `cargo xtask sweep --of settings --cases 2000 --seed 7` many more, and
+//! `--of settings-for-tpus` compiles them for TPUs. Each case depends only on the seed and its number: `SHARDC_SEED=7 SHARDC_FIRST=1234
+//! SHARDC_CASES=1`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -38,7 +39,7 @@ const COMPILED: u64 = 6;
 /// A target of eight TPUs, which need not be present.
 const TPUS: &str = "tpu:v5e:2x4";
 
-/// Names of axes, which imply what they shard, major to minor.
+/// Names of the axes of each mesh, major to minor. A name determines which dimensions the axis shards.
 const AXES: &[&[&str]] = &[
     &["fsdp"],
     &["node", "fsdp"],

@@ -1,9 +1,9 @@
 //! Training steps keep their losses when their gradients are replaced by shardc's.
 //!
-//! A training step of the shared data has forward pass, backward pass and optimizer in one function; the loss depends on the forward
-//! pass. This part is differentiated. Values of the step that are numerically equal to these gradients are replaced by them, and the dead
-//! rest of the step's backward pass is removed. Five steps of both versions, each from its own state, have the same losses, and the new
-//! step can be partitioned.
+//! A training step of the shared data has forward pass, backward pass and optimizer in one function. The forward pass, on which the loss
+//! depends, is differentiated. Values of the step that are numerically equal to shardc's gradients are replaced by these gradients, and the
+//! dead rest of the step's backward pass is removed. Five steps of both versions, each from its own state, have the same losses, and the
+//! new step can be partitioned.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -32,7 +32,7 @@ const SLOW_STEPS: &[&str] = &["hf_resnet_tiny_dp_train", "llama_tiny_scan_remat_
 /// Relative tolerance of losses: five steps amplify rounding differences.
 const TOLERANCE: f64 = 1e-3;
 
-/// Tolerance for matching a value of the step with our gradient, relative to the largest element.
+/// Tolerance for matching a value of the step with shardc's gradient, relative to the largest element.
 const ALIKE: f64 = 1e-3;
 
 fn main() -> ExitCode {
@@ -153,7 +153,7 @@ fn next(module: &Module, loss: usize) -> Vec<Option<usize>> {
     out
 }
 
-/// The program with only this result, and the operations that it depends on.
+/// The program with only the result `result`, and the operations on which the result depends.
 fn only_result(module: &Module, result: usize) -> Module {
     let value = returned(module)[result];
     let mut out = module.clone();

@@ -39,7 +39,7 @@ pub enum IdxError {
     Format {
         /// The file.
         path: PathBuf,
-        /// A description.
+        /// A description of the error.
         reason: String,
     },
 }

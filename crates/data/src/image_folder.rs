@@ -1,4 +1,4 @@
-//! Folders with one subfolder of images per class: ImageNet's distribution format, torchvision's `ImageFolder`.
+//! Folders with one subfolder of images per class: the format of ImageNet and of torchvision's `ImageFolder`.
 //!
 //! `DIR/CLASS/FILE.jpg`: classes are numbered in the order of their names, and examples are sorted by class and name. Files without a JPEG
 //! or PNG extension are ignored.
@@ -13,7 +13,7 @@ use crate::shuffle::Random;
 /// File name extensions of images.
 const ENDINGS: [&str; 3] = ["jpg", "jpeg", "png"];
 
-/// The maximum number of random crops that are tried. If none of them fits the image, the center is cropped.
+/// The maximum number of random crops that are tried. If no crop fits the image, the central square is used.
 const TRIES: usize = 10;
 
 /// A folder with one subfolder of images per class.
@@ -56,9 +56,9 @@ pub enum ImageFolderError {
 /// The crop of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// Center crop, after resizing the shorter side to eight sevenths of the crop: for evaluation.
+    /// Center crop for evaluation. The shorter side of the image is first resized to eight sevenths of the crop.
     Middle,
-    /// Random resized crop: 8 to 100 percent of the area, aspect ratio 3/4 to 4/3, flipped horizontally half of the time. For training
+    /// Random resized crop for training: 8 to 100 percent of the area, aspect ratio 3/4 to 4/3, flipped horizontally half of the time
     /// (Szegedy et al., "Going Deeper with Convolutions", 2015). The number is the seed.
     Random(u64),
 }

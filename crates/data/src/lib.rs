@@ -6,7 +6,7 @@
 //! * `image_folder`: folders with one subfolder of images per class, the format of ImageNet (feature `images`);
 //! * [`text`]: character-level tokenization of texts;
 //! * [`TokenFile`]: token files that may be larger than memory;
-//! * [`Shuffle`], [`Batches`]: the order of examples in an epoch, independent of the number of processes; a position in it is one number;
+//! * [`Shuffle`], [`Batches`]: the order of examples in an epoch, independent of the number of processes; the position is one number;
 //! * [`Prefetch`]: prepares batches ahead of the step that uses them.
 
 pub mod idx;

@@ -4,11 +4,11 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
 /// Runs an iterator on its own thread, up to a number of items ahead, so that examples are read and preprocessed while devices compute. The
-/// order of the items is that of the iterator. To resume training, seek to the number of consumed batches with
-/// [`Batches::seek`](crate::Batches::seek): prefetched items that were not consumed do not count.
+/// order of the items is that of the iterator. To resume training, pass the number of consumed batches to
+/// [`Batches::seek`](crate::Batches::seek). Prefetched items that were not consumed do not count.
 #[derive(Debug)]
 pub struct Prefetch<T> {
-    /// `None` after drop.
+    /// The receiver of prefetched items; `None` after the last item, and during drop.
     made: Option<Receiver<T>>,
     maker: Option<JoinHandle<()>>,
 }
@@ -28,7 +28,7 @@ impl<T: Send + 'static> Prefetch<T> {
         let (give, made) = sync_channel(ahead.max(1) - 1);
         let maker = std::thread::spawn(move || {
             for item in items {
-                // The consumer was dropped.
+                // Sending fails only if the consumer was dropped.
                 if give.send(item).is_err() {
                     return;
                 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 pub struct Shuffle {
     examples: u64,
     seed: u64,
-    /// Bits of each half.
+    /// The number of bits of each half of an index.
     half: u32,
 }
 
@@ -32,7 +32,7 @@ impl Shuffle {
         let mut at = i % self.examples;
         loop {
             at = self.round_trip(epoch, at);
-            // Fewer than four in five values are out of range, so this loop ends soon.
+            // Fewer than four in five values are out of range, so the expected number of iterations is below five.
             if at < self.examples {
                 return at;
             }
@@ -86,7 +86,8 @@ pub enum LastBatch {
     Keep,
 }
 
-/// The batches of a training run, reshuffled in each epoch. The position in the run is one number, which a checkpoint can store.
+/// The batches of a training run. Examples are reshuffled in each epoch. The position in the run is one number, which a checkpoint can
+/// store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batches {
     shuffle: Shuffle,
@@ -150,7 +151,7 @@ impl Batches {
         }
     }
 
-    /// The part `rows` of the batch at a position of the run, as a batch with fewer examples. `rows` are positions in the batch.
+    /// The examples at the positions `rows` within the batch at a position of the run.
     #[must_use]
     pub fn at(&self, position: u64, rows: Range<u64>) -> Batch {
         let (epoch, batch) = (position / self.per_epoch(), position % self.per_epoch());
@@ -165,7 +166,7 @@ impl Batches {
         self.position
     }
 
-    /// Continues after `position` batches, a number that was restored from a checkpoint.
+    /// Continues as if `position` batches had been returned, for example after restoring that number from a checkpoint.
     pub fn seek(&mut self, position: u64) {
         self.position = position;
     }
@@ -204,7 +205,7 @@ mod tests {
             |seed, epoch| -> Vec<u64> { (0..1000).map(|i| Shuffle::new(1000, seed).at(epoch, i)).collect() };
         let first = order(1, 0);
         assert!(first != order(1, 1) && first != order(2, 0) && first == order(1, 0));
-        // Examples at adjacent positions are a third of the range apart on average, as in a random order.
+        // The indices at adjacent positions differ by a third of the range on average, as in a random order.
         let distance: u64 = first.windows(2).map(|pair| pair[0].abs_diff(pair[1])).sum::<u64>() / 999;
         assert!((250..420).contains(&distance), "{distance}");
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// A vocabulary of the sorted distinct characters of a text; each is a token.
+/// A vocabulary of the distinct characters of a text, in sorted order. Each character is a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Characters {
     characters: Vec<char>,

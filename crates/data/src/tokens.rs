@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 /// The width of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenWidth {
-    /// 16 bits: vocabularies below 65,536.
+    /// 16 bits, for vocabularies of at most 65,536 tokens.
     U16,
-    /// 32 bits; tokens are below 2^31.
+    /// 32 bits, for tokens below 2^31.
     U32,
 }
 
@@ -42,7 +42,7 @@ pub enum TokenError {
     Format {
         /// The file.
         path: PathBuf,
-        /// A description.
+        /// A description of the error.
         reason: String,
     },
 }

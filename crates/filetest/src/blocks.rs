@@ -1,8 +1,8 @@
 //! The check lines of a test file, grouped by function.
 //!
-//! FileCheck splits its input at `-LABEL` lines. A *block* consists of such a line and the check lines up to the next such line; it checks
-//! one function. Check lines before the first label belong to the first block. [`Blocks::select`] blanks the check lines of other blocks,
-//! so that one block is checked alone with unchanged line numbers.
+//! FileCheck splits its input at `-LABEL` lines. A *block* consists of a label line and the check lines up to the next label line. A block
+//! checks one function. Check lines before the first label belong to the first block. [`Blocks::select`] blanks the check lines of other
+//! blocks, so that one block is checked alone with unchanged line numbers.
 
 use std::ops::Range;
 
@@ -48,7 +48,7 @@ impl<'a> Blocks<'a> {
         Blocks { lines, blocks }
     }
 
-    /// Whether there are any check lines.
+    /// Whether the program has any check lines.
     #[must_use]
     pub fn checks(&self) -> bool {
         self.lines.iter().any(|(_, kind)| kind.is_some())

@@ -5,7 +5,7 @@
 //! must succeed, including every command of a pipe. `shardc`, `FileCheck`, `not` and `split-file` are on the `PATH`; the last three are
 //! [implemented by the runner](crate::tools).
 //!
-//! With `// REQUIRES: WORD`, a test runs only if that requirement is met.
+//! A test with a line `// REQUIRES: WORD` runs only if the resource `WORD` is available.
 //!
 //! [`FileTest::bless`] has `FileCheck` rewrite failing check lines, as [`bless`](crate::filecheck::bless) describes.
 

@@ -1,8 +1,8 @@
 //! Runs a file test separately for each function of its programs, so that one failing function does not hide others.
 //!
-//! If the file fails as a whole, each of its programs (separated by [`MARK`] with `-split-input-file`) is run separately. Its output is
-//! checked [block](crate::blocks) by block. A program without labels is one test. A failure of a whole program, such as an unexpected
-//! diagnostic with `-verify-diagnostics`, counts for each of its functions.
+//! If the file fails as a whole, each of its programs (separated by [`MARK`] with `-split-input-file`) is run separately. The output of a
+//! program is checked [block](crate::blocks) by block. A program without labels is one test. A failure of a whole program, such as an
+//! unexpected diagnostic with `-verify-diagnostics`, counts for each of its functions.
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +23,7 @@ use crate::{
 pub struct Function {
     /// The function that the label names; a repeated name gets a suffix `.2`, `.3`, ... A program without labels has its index, from 0.
     pub name: String,
-    /// The error is the output of the failed command.
+    /// The outcome of the checks. The error is the output of the failed command.
     pub outcome: Result<(), String>,
 }
 
@@ -46,7 +46,7 @@ pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<
     let mut whole: BTreeMap<usize, Result<(), String>> = BTreeMap::new();
     let checker = Checker { scratch, path };
     for run in test.runs.iter().map(|run| parse(run)) {
-        // First, the file is run as given. It is split only if it fails.
+        // The file is first run unchanged, and split only if it fails.
         let passed = checker.whole(text, &run)?;
         let programs: Vec<&str> = if run.split { text.split(MARK).collect() } else { vec![text] };
         let mut before = 0;
@@ -112,7 +112,7 @@ fn parse(run: &str) -> Run<'_> {
     let cut = run.rsplit_once('|').and_then(|(command, check)| {
         let mut words = check.split_whitespace().map(str::to_owned);
         words.next().filter(|word| word == "FileCheck")?;
-        // If FileCheck's options need the shell, the whole line is run by the shell.
+        // If FileCheck's options need the shell, the shell runs the entire line.
         let check =
             Command::parse(words).ok().filter(|_| !check.contains(['\'', '"', '$', '<', '>', ';']))?;
         Some((command, check.options))
@@ -172,7 +172,7 @@ impl Checker<'_> {
             all if whole.is_ok() => return Ok(all.iter().map(|block| (label(block), Ok(()))).collect()),
             _ => {}
         }
-        // Omits labels that are not found: a missing label would make all other blocks fail.
+        // Labels that are not found are omitted, because a missing label would make all other blocks fail.
         let mut labels: Vec<usize> = blocks.blocks.iter().map(|b| b.label).collect();
         if checked(&blocks.select(None, &labels)).is_err() {
             let candidates = std::mem::take(&mut labels);

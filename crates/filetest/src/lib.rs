@@ -5,8 +5,8 @@
 //! (`SHARDC_BLESS=1`). [`sample`] chooses the cases of long tests. [`skip`] reports that a test cannot run on this machine. [`memory`]
 //! reads the TPU compiler's memory figures, which tests and `cargo xtask bench` compare with shardc's estimate.
 //!
-//! This crate uses shardc only as a program and does not depend on LLVM. So `cargo xtask`, which installs LLVM, and the tests of every
-//! crate can use it before LLVM is installed.
+//! This crate runs shardc only as a program and does not depend on LLVM. So `cargo xtask`, which installs LLVM, and the tests of every
+//! crate can use this crate before LLVM is installed.
 
 pub mod blocks;
 pub mod filecheck;

@@ -1,7 +1,7 @@
 //! Device memory that the TPU compiler needs for programs, from `tests/memory.json`, and shardc's estimates for them.
 //!
-//! Both are in bytes, under the names that XLA's compilers use: `arguments`, `outputs`, `aliases` and `temporaries`. Each program has its
-//! partitioning options, and the compiler's bytes as `compiler`; a training step has these for each strategy.
+//! Figures and estimates are in bytes, under the names that XLA's compilers use: `arguments`, `outputs`, `aliases` and `temporaries`. Each
+//! program has its partitioning options, and the compiler's bytes as `compiler`. A training step has options and bytes for each strategy.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::root;
 
-/// The path of the figures.
+/// The path of `tests/memory.json`.
 #[must_use]
 pub fn file() -> PathBuf {
     root().join("memory.json")

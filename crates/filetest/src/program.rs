@@ -14,13 +14,13 @@ use serde_json::Value;
 
 use crate::tools;
 
-/// Cargo options that enable features whose tests would otherwise not run: S3 stores, tested with moto's local server.
+/// Cargo options that enable features whose tests would otherwise not run: S3 stores, which are tested with moto's local server.
 ///
 /// Everything that `cargo xtask test` builds is built with these features: cargo recompiles a dependency if another selection of packages
 /// enables different features of it.
 pub const FEATURES: [&str; 2] = ["--features", "shardc/s3"];
 
-/// The `shardc` program: the file that `SHARDC_BIN` names, or a build of this checkout in the profile of this test.
+/// The path of the `shardc` program: the file that `SHARDC_BIN` names, or a build of this checkout in the profile of the running test.
 ///
 /// # Errors
 /// `SHARDC_BIN` names no file, or the build fails.
@@ -100,7 +100,7 @@ pub fn has_llvm() -> bool {
 pub fn writes_bytecode(shardc: &Path) -> Result<bool> {
     let mut command = Command::new(shardc);
     command.args(["opt", "-", "--emit", "bytecode", "-o", "/dev/null"]);
-    // The standard input is empty, which is an empty module.
+    // An empty standard input is an empty module.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     Ok(command.status().with_context(|| format!("starting {}", shardc.display()))?.success())
 }

@@ -11,8 +11,8 @@ pub fn is_thorough() -> bool {
     env::var_os(THOROUGH).is_some()
 }
 
-/// Every `step`-th case beginning with case `first % step`, or all of them in a thorough run. A test with several programs passes a
-/// different `first` for each, so that together they cover all cases.
+/// Every `step`-th case beginning with case `first % step`, or all cases in a thorough run. A test with several programs passes a different
+/// `first` for each program, so that together the programs cover all cases.
 pub fn sample<I: Iterator>(cases: I, first: usize, step: usize) -> impl Iterator<Item = I::Item> {
     let (first, step) = if is_thorough() { (0, 1) } else { (first % step.max(1), step.max(1)) };
     cases.skip(first).step_by(step)

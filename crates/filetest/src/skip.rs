@@ -6,7 +6,7 @@
 
 use std::{env, fmt, io::Write as _};
 
-/// The environment variable that lists what must be available.
+/// The environment variable that lists the resources that must be available.
 pub const REQUIRE: &str = "SHARDC_REQUIRE";
 
 /// A resource that a test may need.

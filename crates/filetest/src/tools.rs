@@ -1,7 +1,7 @@
 //! LLVM's test utilities `FileCheck`, `not` and `split-file`, inside the program that runs the tests.
 //!
-//! Commands of a file test find them on their search path, as links to the running program ([`link`]). The program selects the tool by the
-//! name under which it was started ([`stand_in`]), so no other program has to be built or installed.
+//! Commands of a file test find these tools on their search path, as links to the running program ([`link`]). The program selects the tool
+//! by the name under which it was started ([`stand_in`]), so no other program has to be built or installed.
 
 use std::{
     env,
@@ -19,8 +19,8 @@ use crate::filecheck;
 /// The names of the tools.
 const NAMES: [&str; 3] = ["FileCheck", "not", "split-file"];
 
-/// Runs the tool under whose name this process was started; `None` if it was started under its own name. A program that uses [`link`] calls
-/// this first.
+/// Runs the tool under whose name this process was started; `None` if it was started under its own name. A program that uses [`link`] must
+/// call `stand_in` first.
 #[must_use]
 pub fn stand_in() -> Option<ExitCode> {
     let mut arguments = env::args_os();
@@ -63,7 +63,7 @@ pub fn link(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Succeeds if the command fails with an exit status; if the command is killed by a signal, the test fails.
+/// Runs a command, and succeeds if the command exits with a failure. A command that is killed by a signal is an error.
 fn not(mut arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
     let program = arguments.next().context("`not` needs a command")?;
     let status = Command::new(&program).args(arguments).status();

@@ -1,4 +1,4 @@
-//! Our FileCheck and LLVM's agree on the same checks and inputs.
+//! shardc's FileCheck and LLVM's FileCheck agree on the same checks and inputs.
 
 use std::{
     fs,

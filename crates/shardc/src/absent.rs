@@ -1,7 +1,7 @@
 //! Stand-ins for the error types of disabled Cargo features.
 //!
-//! They are uninhabited types. With them, [`Error`](crate::Error) has the same variants in every build, so a `match` on it does not depend
-//! on the enabled features.
+//! The stand-ins are uninhabited types. With them, [`Error`](crate::Error) has the same variants in every build, so a `match` on an error
+//! does not depend on the enabled features.
 
 #[cfg(not(feature = "graph"))]
 pub(crate) use graph::GraphErrors;

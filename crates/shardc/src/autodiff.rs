@@ -59,7 +59,7 @@ pub fn arguments(module: &Module, names: &[&str]) -> Result<Vec<usize>, Error> {
     Ok(found)
 }
 
-/// The results of the entry function that are differentiable: floats and complex numbers.
+/// The results of the entry function whose element type is a float or complex number.
 ///
 /// # Errors
 /// The program has no entry function.
@@ -108,8 +108,8 @@ pub fn jvp(module: &mut Module, wrt: &[usize], of: &[usize]) -> Result<(), Error
     differentiate(module, &Request::new(Derivative::Jvp, wrt, of).with_value())
 }
 
-/// Differentiates the entry function in place. Functions of JAX that manipulate the bits of numbers get a built-in derivative rule, if
-/// there is one.
+/// Differentiates the entry function in place. JAX functions that manipulate the bits of numbers use a built-in derivative rule, if one
+/// exists.
 ///
 /// # Errors
 /// The program has no entry function, or calls a missing one; an argument or a result does not exist or is not differentiable

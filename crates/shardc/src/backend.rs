@@ -1,4 +1,4 @@
-//! Serializes programs for back ends: legalizes them, then writes bytecode if this build has MLIR, otherwise text.
+//! Serializes programs for back ends. Programs are legalized, and written as bytecode if this build has MLIR, otherwise as text.
 
 use std::borrow::Cow;
 

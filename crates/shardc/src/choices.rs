@@ -70,8 +70,8 @@ impl Compiler {
         self
     }
 
-    /// Compiles the function of this name instead of `main` or the only public function. Functions that it does not call are
-    /// dropped.
+    /// Compiles the function of this name instead of `main` or the only public function. Functions that the selected function does not
+    /// call are removed.
     ///
     /// ```
     /// use shardc::Compiler;
@@ -97,7 +97,7 @@ impl Compiler {
     }
 
     /// Sets the size of a symbolic dimension: a dimension variable of the program (`"b"`), or a dimension of an argument by its index
-    /// (`"arg1.0"`, `"params['w'].0"`). Shapes that depend on it are refined through the whole program.
+    /// (`"arg1.0"`, `"params['w'].0"`). All shapes that depend on the dimension are refined.
     ///
     /// ```
     /// use shardc::Compiler;
@@ -121,8 +121,8 @@ impl Compiler {
         self
     }
 
-    /// Sets the token that cancels compilations of this compiler, for example from another thread. It is checked between passes,
-    /// and during propagation and planning. [`Error::interruption`] then reports the cancellation.
+    /// Sets the token that cancels compilations of this compiler, for example from another thread. The token is checked between passes,
+    /// and during propagation and planning. After a cancellation, [`Error::interruption`] returns `Interruption::Cancelled`.
     ///
     /// ```
     /// use shardc::{CancelToken, Compiler, Interruption};
@@ -140,8 +140,8 @@ impl Compiler {
         self
     }
 
-    /// Sets the time limit of one compilation, measured from the start of compilation, after parsing. It is checked at the same points as
-    /// the [token](Compiler::cancel_token). [`Error::interruption`] then reports the timeout.
+    /// Sets the time limit of one compilation, measured from the start of compilation, after parsing. The limit is checked at the same
+    /// points as the [token](Compiler::cancel_token). After a timeout, [`Error::interruption`] reports it.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);

@@ -27,7 +27,7 @@ use crate::{Error, Manifest};
 /// A stage of compilation, as reported to the callback of [`watch`](Compiler::watch).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// Reading the text.
+    /// Parsing the text or bytecode.
     Read,
     /// Annotating arguments from options, and inlining calls.
     Import,
@@ -35,7 +35,7 @@ pub enum Stage {
     Propagate,
     /// Planning, resharding and localization.
     Partition,
-    /// Writing the result.
+    /// Printing the partitioned program.
     Print,
 }
 
@@ -76,7 +76,7 @@ pub struct Compiler {
 pub struct Propagated {
     /// The program, with global shapes and calls inlined.
     pub module: Module,
-    /// Warnings: the program is correct, but probably not as expected.
+    /// Warnings about a program that is valid, but may not be as the user expects.
     pub warnings: Vec<Diagnostic>,
     pub(crate) entry: FuncId,
     /// The functions that are not inlined.
@@ -116,8 +116,8 @@ impl Compiler {
         self
     }
 
-    /// Makes an all-gather that no annotation requests an error; by default it is a warning. All-gathers below the threshold
-    /// ([`Compiler::warn_bytes`]) are not errors.
+    /// Sets whether an all-gather that no annotation requests is an error; by default it is a warning. All-gathers below the threshold
+    /// ([`Compiler::warn_bytes`]) are never errors.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.options.strict = strict;
@@ -125,7 +125,7 @@ impl Compiler {
     }
 
     /// Sets the byte threshold of cost warnings. Equal warnings are selected for printing ([`Output::warnings_to_print`]), or rejected by
-    /// [`Compiler::strict`], only if the total of their bytes reaches the threshold. With 0, all warnings are. The default is 64 KiB, or
+    /// [`Compiler::strict`], only if the total of their bytes reaches the threshold; 0 includes every warning. The default is 64 KiB, or
     /// one hundredth of the bytes that each device sends in one execution, if that is less
     /// ([`warning_threshold`](shardc_passes::report::warnings::warning_threshold)).
     ///
@@ -133,7 +133,7 @@ impl Compiler {
     /// use shardc::Compiler;
     ///
     /// # fn main() -> Result<(), shardc::Error> {
-    /// // A sort needs its dimension replicated: it is all-gathered, and each device sends some 200 bytes.
+    /// // A sort needs its dimension replicated: the operand is all-gathered, and each device sends about 200 bytes.
     /// let source = br#"
     ///   sdy.mesh @mesh = <["data"=4]>
     ///   func.func @main(%x: tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>}) -> tensor<64xf32> {
@@ -164,7 +164,7 @@ impl Compiler {
     /// ```
     /// use shardc::{CleanOptions, Compiler};
     ///
-    /// // Nothing is combined. Hoisting collectives out of loops may increase memory by up to a gibibyte.
+    /// // No collectives are combined. By default, hoisting them out of loops may increase memory by up to 1 GiB.
     /// let compiler = Compiler::new().clean(CleanOptions { combine_bytes: 0, ..CleanOptions::default() });
     /// # let _ = compiler;
     /// ```
@@ -233,7 +233,7 @@ impl Compiler {
 
     /// Sets the mesh, such as `"data=4,model=2"`, of a program that has none, or replaces the program's mesh
     /// ([`replace_mesh`](shardc_passes::annotations::remesh::replace_mesh)). GSPMD annotations are converted to shardings over this mesh.
-    /// If their tiles do not fit it, a mesh is inferred from the tiles, and its axes are replaced in order by those of this mesh.
+    /// If the tiles do not fit this mesh, a mesh is inferred from the tiles, and its axes are replaced in order by those of this mesh.
     ///
     /// # Errors
     /// The text is not a valid mesh.
@@ -273,8 +273,8 @@ impl Compiler {
         self
     }
 
-    /// Sets the sharding rule of a custom call target, for calls without `sdy.sharding_rule`. The function gets the call with its shapes.
-    /// If it returns [`CallRule::Unknown`], nothing propagates through the call, and its operands and results are replicated. A rule that
+    /// Sets the sharding rule of a custom call target, for calls without `sdy.sharding_rule`. `rule` gets the call with its shapes. If
+    /// `rule` returns [`CallRule::Unknown`], nothing propagates through the call, and its operands and results are replicated. A rule that
     /// does not match the call is a compilation error (SH0807), which names the target, the rule and the mismatch.
     ///
     /// ```
@@ -350,7 +350,7 @@ impl Compiler {
         backend::write_bytecode(module)
     }
 
-    /// Annotates, inlines and propagates.
+    /// Annotates arguments and results from the options, inlines all calls, and propagates shardings.
     ///
     /// # Errors
     /// An annotation does not fit, a call is recursive, or the program is invalid.
@@ -358,7 +358,7 @@ impl Compiler {
         self.propagate_observed(module, &mut ())?.ok_or_else(|| stopped().into())
     }
 
-    /// [`Compiler::propagate`] with an observer; returns `None` if the observer stops it early.
+    /// [`Compiler::propagate`] with an observer; returns `None` if the observer stops the passes early.
     ///
     /// # Errors
     /// Those of [`Compiler::propagate`], and those of the observer.
@@ -445,7 +445,7 @@ impl Compiler {
         Ok((program, context.call_sites().cloned().unwrap_or_default()))
     }
 
-    /// Runs the whole pipeline: parses, propagates, partitions.
+    /// Compiles a program from its text or bytecode: parses, propagates and partitions.
     ///
     /// # Errors
     /// Any error in the program or the options.
@@ -500,7 +500,8 @@ impl Compiler {
         }
     }
 
-    /// Partitions an imported program with each strategy and returns the cheapest result; `None` if the observer stops it early.
+    /// Partitions an imported program with each propagation strategy, and returns the cheapest result; `None` if the observer stops the
+    /// passes early.
     pub(crate) fn partition_imported(
         &self,
         imported: Propagated,
@@ -543,7 +544,7 @@ impl Observer for Stages<'_> {
     }
 }
 
-/// Runs the passes before the choice of a strategy; `None` if the observer stops it early.
+/// Runs the passes that precede the choice of a propagation strategy; `None` if the observer stops them early.
 fn imported(
     pipeline: &Pipeline,
     mut module: Module,
@@ -561,7 +562,7 @@ fn imported(
     Ok(Some(Propagated { module, warnings, entry, kept }))
 }
 
-/// The error for a compilation that stopped early without an observer, which only a bug can cause.
+/// The error for a pass pipeline that ended early although no observer stopped it, which only a bug can cause.
 fn stopped() -> Diagnostic {
     Diagnostic::internal("SH0829", "the pass pipeline ended before its last pass")
 }
@@ -642,7 +643,7 @@ impl Output {
     }
 
     /// The program for PJRT plugins, as MLIR bytecode: without shardings, and with the number of devices as a module attribute.
-    /// Plugins do not support quantized types: these become their storage integers, with explicit arithmetic
+    /// Plugins do not support quantized types: quantized values become their storage integers, with explicit arithmetic
     /// ([`unquantize`](shardc_passes::transforms::unquantize)).
     ///
     /// # Errors
@@ -651,8 +652,8 @@ impl Output {
         backend::bytecode(&self.module, &self.backend_options(Backend::Any))
     }
 
-    /// The program of [`Output::bytecode`] as MLIR's generic text, which plugins also accept. It needs no MLIR, but plugins parse
-    /// it more slowly.
+    /// The program of [`Output::bytecode`] as MLIR's generic text, which plugins also accept. Writing the text needs no MLIR, but
+    /// plugins parse text more slowly than bytecode.
     ///
     /// # Errors
     /// A quantized type is incomplete.

@@ -110,7 +110,7 @@ impl Error {
         }
     }
 
-    /// Whether the error is caused by a bug in shardc, which should be reported.
+    /// Whether a bug in shardc caused the error. Users should report such an error.
     #[must_use]
     pub fn is_internal(&self) -> bool {
         self.diagnostics().iter().any(|diagnostic| diagnostic.class == Class::Internal)

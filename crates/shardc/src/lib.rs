@@ -112,7 +112,7 @@ pub use shardc_passes::transforms::group_form::GroupForm;
 pub use shardc_passes::transforms::legalize_backend::Backend;
 pub use shardc_stablehlo::{RenderOptions, is_bytecode, render, render_with};
 
-/// The parts of the IR that front ends read or build: modules, functions, types, meshes, shardings, and the source spans of diagnostics.
+/// The parts of the IR that front ends read or build: modules, functions, types, meshes, shardings, and source spans of diagnostics.
 pub mod ir {
     #[doc(inline)]
     pub use shardc_ir::{

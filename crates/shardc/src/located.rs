@@ -7,7 +7,7 @@ use shardc_ir::{Class, Diagnostic, Severity, Span};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// The compilation has a result, which may not be what the user expects.
+    /// The compilation has a result, which may differ from what the user expects.
     Warning,
     /// The compilation failed and has no result.
     Error,
@@ -19,7 +19,7 @@ pub enum Level {
 pub enum Cause {
     /// The program or the options are invalid.
     InvalidInput,
-    /// shardc does not support this yet.
+    /// The program uses a feature that shardc does not support.
     Unsupported,
     /// A bug in shardc.
     Internal,
@@ -92,7 +92,7 @@ pub struct LocatedDiagnostic {
     pub message: String,
     /// In a cost warning, the additional bytes that a device sends or stores.
     pub bytes: Option<u64>,
-    /// The name of the program, if the position is in it.
+    /// The name of the program, if the position is in the program.
     pub file: Option<String>,
     /// The position in the program, or in `option`.
     #[serde(flatten)]

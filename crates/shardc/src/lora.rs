@@ -86,8 +86,7 @@ pub fn initial(module: &Module, adapted: &Adapted) -> Result<Module, Error> {
     finish(&g, &values)
 }
 
-/// A program that takes the weights of adapted layers and the adapters, and returns the weights after merging the adapters, or after
-/// removing them again.
+/// A program that takes the weights of adapted layers and the adapters, and returns the weights with the adapters merged or removed.
 ///
 /// # Errors
 /// The weight has another user, whose value would change, or an integer type, to which the merged weight would be rounded (SH1252); an
@@ -159,7 +158,7 @@ fn of_weight<'g>(map: &LinearMap, a: Tensor<'g>, b: Tensor<'g>) -> Tensor<'g> {
         rhs_contracting: vec![rank],
         accumulate: None,
     };
-    // The dimensions of the matmul's result: stack, batching, input and output dimensions.
+    // The result dimensions of the matmul are, in order, stack, batching, input and output dimensions.
     let product = a.dot_general(b, &dims);
     let made: Vec<usize> = [&map.along()[..], &map.contracted, &map.free].concat();
     let place = |d: usize| made.iter().position(|&m| m == d).unwrap_or(d) + stacked;
@@ -183,7 +182,7 @@ fn of_weight<'g>(map: &LinearMap, a: Tensor<'g>, b: Tensor<'g>) -> Tensor<'g> {
                 value.pad(0.0, &low, &zeros.chain(high).collect::<Vec<_>>())
             }
             Reform::Row(dims) => {
-                // The innermost stack dimensions become the dimensions from which the row was taken.
+                // The innermost stack dimensions become the dimensions of the weight from which the row was taken.
                 let taken = rows - dims.len();
                 let rest: Vec<usize> =
                     (0..from.shape.len()).filter(|d| !dims.contains(&(*d as u32))).collect();

@@ -1,12 +1,12 @@
 //! The manifest: the inputs and outputs of a partitioned program, for the program that runs it.
 //!
 //! The mesh and the spec determine the block of an array on each device. The device with id `device_ids[p]` is at position `p`, row-major
-//! over the axes. Along a dimension of size `n` whose axes have `k` devices, it holds one block of size `ceil(n / k)`, whose index is the
-//! device's coordinate over those axes (major to minor). Elements beyond `n` are padding with any value.
+//! over the axes. Along a dimension of size `n` whose axes have `k` devices, each device holds one block of size `ceil(n / k)`. The index
+//! of the block is the device's coordinate over those axes (major to minor). Elements beyond `n` are padding with any value.
 //!
 //! A tensor that is `unreduced` along some axes consists of partial sums: the block is the sum of the values that the devices along these
-//! axes hold. To feed such a parameter, give the block to the first of these devices and zeros to the others. To fetch such a result, add
-//! up the values.
+//! axes hold. To feed an unreduced parameter, give the block to the first of these devices and zeros to the others. To fetch an unreduced
+//! result, add the values of these devices.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct Manifest {
     pub spmd_mode: String,
     /// Number of devices.
     pub num_devices: usize,
-    /// The devices.
+    /// The main mesh of the program: its axes, and the device at each position.
     pub mesh: MeshInfo,
     /// Meshes over the same devices in other orders, by name, if a tensor uses one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
@@ -34,7 +34,7 @@ pub struct Manifest {
     pub outputs: Vec<TensorInfo>,
 }
 
-/// A mesh.
+/// A mesh of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeshInfo {
     /// Axes, major to minor.

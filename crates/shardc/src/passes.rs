@@ -88,8 +88,8 @@ pub use shardc_passes::transforms::inline::CallSites;
 
 use crate::Error;
 
-/// Runs passes on a module in order: `name` or `name{option=value}`, as in `shardc opt --passes`. The module is verified before the first
-/// pass and after each. Programs are in replica mode. Returns the warnings.
+/// Runs passes on a module in order and returns the warnings. A pass is `name` or `name{option=value}`, as in `shardc opt --passes`. The
+/// module is verified before the first pass and after each pass. The program is in replica mode.
 ///
 /// # Errors
 /// No pass has a given name (SH0395), the module does not meet a pass's requirements (SH0391), or a pass fails. The module must not be used

@@ -7,7 +7,7 @@
 //! use shardc::strategy::{Said, Settings, apply, roles};
 //!
 //! # fn main() -> Result<(), shardc::Error> {
-//! // A step of gradient descent on |x w|^2 / 2: it returns the next w and the loss.
+//! // A step of gradient descent that minimizes |x w|^2 / 2, and returns the next w and |x w|^2.
 //! let mut step = Compiler::parse(
 //!     br#"func.func @main(%w: tensor<64x16xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<8x64xf32>)
 //!         -> (tensor<64x16xf32>, tensor<f32>) {
@@ -52,8 +52,8 @@ pub use shardc_strategy::{UnknownRole, kept, next_question, sent, written};
 
 use crate::Error;
 
-/// Parses a user's statements about a step: argument roles, as `arg12=batch` or `params=frozen_parameter` (a name selects all arguments
-/// that begin with it), and the loss result, as `res3` or by name.
+/// Parses what a user specifies about a step: argument roles, as `arg12=batch` or `params=frozen_parameter` (a name selects all arguments
+/// whose names begin with it), and the loss result, as `res3` or by name.
 ///
 /// # Errors
 /// A name matches nothing in the program (SH0333), or a role is unknown (SH1202); all are reported at once.
@@ -106,10 +106,10 @@ pub fn units(step: &Module, roles: &Roles, wrap: Wrap) -> Result<Option<Units>, 
     Ok(Units::find(&inlined, roles, wrap))
 }
 
-/// Annotates a training step for a mesh such as `fsdp=8`. Its calls are inlined. Axes named `model`, `tensor`, `tp` or `mp` shard weights
-/// within layers. Axes named `context`, `cp`, `sequence`, `seq` or `sp` shard sequences. Axes named `expert`, `experts` or `ep` shard
-/// experts and the batch. All other axes shard the batch. For hybrid strategies, the first axis that shards the batch is the node axis, and
-/// each node holds a replica of the model.
+/// Annotates a training step for a mesh such as `fsdp=8`. Calls in the step are inlined. Axes named `model`, `tensor`, `tp` or `mp` shard
+/// weights within layers. Axes named `context`, `cp`, `sequence`, `seq` or `sp` shard sequences. Axes named `expert`, `experts` or `ep`
+/// shard experts and the batch. All other axes shard the batch. For hybrid strategies, the first axis that shards the batch is the node
+/// axis, and each node holds a replica of the model.
 ///
 /// Returns warnings about settings that have no effect on this step (SH1252).
 ///
@@ -140,7 +140,7 @@ pub fn apply_units(
     strategy::apply_units(step, roles, settings, &mesh.to_mesh(), Some(units)).map_err(Error::Diagnostics)
 }
 
-/// Annotates a step that was built with `shardc::nn`, on the mesh of the step. Its variables determine the argument roles; existing
+/// Annotates a step that was built with `shardc::nn`, on the mesh of the step. The step's variables determine the argument roles; existing
 /// annotations are kept. An inference program with the same variables gets the same shardings.
 ///
 /// ```
@@ -196,7 +196,7 @@ pub fn roles_of(step: &StepProgram) -> Result<Roles, Error> {
         let argument = &mut roles.arguments[i];
         (argument.next, argument.of) = (next, of.or(argument.of));
     }
-    // An input that is fed at each step is not a weight, although the loss may depend on it as on a weight.
+    // An input that is fed at each step is not a weight, although the loss may use the input like a weight.
     for argument in step.inputs.iter().map(|input| input.index) {
         let argument = &mut roles.arguments[argument];
         if argument.role.is_weight() {

@@ -1,7 +1,7 @@
 //! A program in double precision: every float narrower than `f64` becomes `f64`, every `complex<f32>` becomes `complex<f64>`.
 //!
-//! If the results of a partitioned program differ from its original by more than usual, this separates rounding from a bug: both programs
-//! are widened and run again. Nothing else changes, so a bug remains visible, while differences from the order of summation almost vanish.
+//! Widening separates rounding from a bug if the results of a partitioned program differ from those of its original: both programs are
+//! widened and run again. Differences from the order of summation almost vanish, while a difference caused by a bug remains.
 //!
 //! **Invariant.** A `bitcast_convert` still operates on the narrow type: conversions are inserted before and after it.
 
@@ -22,7 +22,7 @@ pub(crate) fn wide(dtype: DType) -> DType {
     }
 }
 
-/// The array with widened elements; their values do not change.
+/// The array with widened elements of unchanged values; `None` if the conversion fails.
 pub(crate) fn widen_array(array: &HostArray) -> Option<HostArray> {
     let to = wide(array.dtype);
     if to == array.dtype {
@@ -55,7 +55,7 @@ pub(crate) fn widen(module: &Module) -> Option<Module> {
     for &op in &ops {
         widen_constant(&mut module, op)?;
         if let OpKind::DotGeneral(spec) = &mut module.ops[op].kind {
-            // The algorithm names the precision of the operands and the accumulation.
+            // The algorithm specifies a precision for the operands and the accumulation, which f64 replaces.
             spec.algorithm = None;
         }
     }
@@ -112,7 +112,7 @@ fn means_the_same(module: &Module, op: OpId) -> bool {
     by_name && !data.operands.iter().chain(&data.results).any(rounds)
 }
 
-/// The replacement of each type.
+/// The wide type of each type of the module, by type index; `None` if a tuple has an unknown element type.
 fn widen_types(module: &mut Module) -> Option<Vec<TypeId>> {
     let mut out = Vec::with_capacity(module.types.len());
     for i in 0..module.types.len() {

@@ -1,6 +1,6 @@
 //! Runs fuzzers: `fuzz [--minutes N | --seconds N] [--cases N] [--seed N] [--case N] [--jobs N] [--dir DIR] [--file FILE] NAME...`.
 //!
-//! `cargo xtask fuzz` builds and starts it.
+//! `cargo xtask fuzz` builds and starts this program.
 
 #![allow(clippy::print_stdout, reason = "the output of a program")]
 

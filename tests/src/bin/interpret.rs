@@ -1,7 +1,7 @@
 //! Runs StableHLO's interpreter tests with random shardings: `interpret [--seed N] [--draws N] [--keep DIR]
 //! [--after ID] FILE...`.
 //!
-//! At the start and the end of each program, it prints a line of words separated by tabs. From these lines, `cargo xtask conformance
+//! At the start and the end of each program, the tool prints a line of words separated by tabs. From these lines, `cargo xtask conformance
 //! interpret` finds the program that was running if the back end ends the process. `--after` continues after that program.
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes a line and flushes it, in case the next step ends the process.
+/// Writes a line and flushes it, because the back end may end the process in the next step.
 fn say(words: &[&str]) {
     let mut out = std::io::stdout().lock();
     let line = words.iter().map(|w| w.replace(['\t', '\n'], " ")).collect::<Vec<_>>().join("\t");

@@ -10,7 +10,7 @@ use crate::devices::DEVICES;
 use crate::gradients::Wrong;
 use crate::gradients::pairs::{Pair, Reference};
 
-/// The last function, and its gradients on one device.
+/// A cache of the last function, and its gradients on one device.
 #[derive(Default)]
 pub(super) struct Gradients {
     pairs: Vec<Pair>,
@@ -20,9 +20,9 @@ pub(super) struct Gradients {
 impl Gradients {
     /// `{"dir", "name", "step"}`, where the step is
     /// * `write`: writes value and gradients to the file `out`,
-    /// * `derivatives`: compares them with finite differences, and forward with backward mode, also for second derivatives, or
-    /// * `partition`: shards arguments at random (`seed`), partitions (`mode`) and compares with one device; writes the partitioned
-    ///   program to the file `out`, if given.
+    /// * `derivatives`: compares the derivatives with finite differences, and forward with reverse mode, also for second derivatives, or
+    /// * `partition`: shards arguments at random (`seed`), partitions (`mode`) and compares with one device. If `out` is given, writes the
+    ///   partitioned program to that file.
     pub(super) fn answer(&mut self, job: &Value, devices: &mut Devices) -> Answer {
         match self.try_answer(job, devices) {
             Ok(answer) => answer,

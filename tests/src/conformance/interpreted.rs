@@ -1,11 +1,11 @@
 //! Shardy's executable tests, in which StableHLO's interpreter runs Shardy's partitioned functions on every device.
 //!
-//! A file has two parts. The first has functions with shardings (`@parallel_*`), and the same functions without shardings (`@sequential_*`;
-//! if absent, they are derived by removing the shardings). The second has `@main`: `interpreter.run_parallel` passes each device its
-//! shards, and `check.expect_eq` specifies the expected results. Here shardc replaces Shardy's partitioner and the back end replaces the
-//! interpreter. `@main` runs on one device up to each `run_parallel`, whose operands go to the devices unchanged.
+//! A file has two parts. The first part has functions with shardings (`@parallel_*`), and the same functions without shardings
+//! (`@sequential_*`; if absent, they are derived by removing the shardings). The second part has `@main`: `interpreter.run_parallel` passes
+//! each device its shards, and `check.expect_eq` specifies the expected results. Here shardc replaces Shardy's partitioner and the back end
+//! replaces the interpreter. `@main` runs on one device up to each `run_parallel`, whose operands go to the devices unchanged.
 //!
-//! Shardy treats an argument or result without a sharding as replicated; for shardc's propagation, this is annotated explicitly.
+//! Shardy treats an argument or result without a sharding as replicated. shardc could shard it, so the tests annotate it as replicated.
 
 use std::{collections::HashMap, path::Path};
 
@@ -23,7 +23,7 @@ use super::{Answer, Devices, Outcome};
 /// Tests of this pass do not run on several devices: they compare a program before and after the pass.
 const BATCHING: &str = "explicit_gather_scatter_batching";
 
-/// The tested pass.
+/// The name of the Shardy pass that the tests of [`BATCHING`] run.
 const BATCHING_PASS: &str = "sdy-explicit-gather-scatter-batching";
 
 /// Tolerance relative to the largest value, for sums in a different order than that of the interpreter.
@@ -310,7 +310,7 @@ fn close(module: &mut Module, name: &str) -> Result<(), Answer> {
 
 /// Keeps only one function, which has no calls.
 fn keep_only(module: &mut Module, name: &str) -> Result<(), Error> {
-    // The entry function has this name, or is the only public one.
+    // `@main` would be the entry function, so it is removed unless it is the selected function.
     module.retain_funcs(|_, func| *func.name == *name || *func.name != *"main");
     for func in module.funcs.values_mut() {
         func.visibility = if *func.name == *name { Visibility::Public } else { Visibility::Private };

@@ -131,7 +131,7 @@ fn printed(file: &Path) -> Result<(), String> {
     Err(format!("printed `{}` for `{}`", ours.trim(), theirs.trim()))
 }
 
-/// Partitions in one mode: shardc's answer, jaxlib's verdict on the output, and the comparison of values.
+/// Partitions a program in one mode, checks the output with jaxlib, and compares the values.
 fn partitioned(
     program: &Program<'_>,
     mode: &str,
@@ -155,7 +155,7 @@ fn partitioned(
         (Outcome::Equal, _) => Check::Passed,
         (_, why) if !why.is_empty() => Check::Skipped(why.to_owned()),
         (Outcome::Wrong | Outcome::Refused, _) => Check::Failed(answer.said),
-        // The plugin lacks a feature, such as LAPACK, that jaxlib may have.
+        // The plugin lacks a feature, such as LAPACK, that jaxlib may have, so jaxlib runs the program.
         (Outcome::Failed, _) if compiles => match peer.partition(out, Some(&file)) {
             Opinion::Accepted => Check::Passed,
             Opinion::Refused { stage, said } => {
@@ -167,7 +167,7 @@ fn partitioned(
     [Check::Passed, accepted, values]
 }
 
-/// The reason why a partition fails: it must parse and verify, and compile if the original does.
+/// The reason why JAX rejects a partitioned program; `None` if it parses and verifies, and compiles if the original does.
 pub(super) fn refusal(opinion: &Opinion, compiles: bool) -> Option<String> {
     match opinion {
         Opinion::Accepted => None,

@@ -1,8 +1,8 @@
 //! The worker side of `cargo xtask conformance`: partitions programs, runs them and compares, in a process that may crash.
 //!
-//! A crash of the back end ends its process, so programs run in a separate one (`conformance-worker`). It reads one JSON job per line of
-//! input and answers with one line of JSON. The state of the last program (its module and its results on one device) is cached for the
-//! next job.
+//! A crash of the back end ends its process, so programs run in a separate process (`conformance-worker`). The worker reads one JSON job
+//! per line of input and answers with one line of JSON. The state of the last program (its module and its results on one device) is cached
+//! for the next job.
 
 mod gradients;
 mod interpreted;
@@ -47,7 +47,7 @@ impl fmt::Display for Outcome {
 pub struct Answer {
     /// The outcome.
     pub outcome: Outcome,
-    /// The failure, in a few lines.
+    /// A description of the failure in a few lines.
     pub said: String,
     /// Additional figures, by name.
     pub figures: Vec<(&'static str, Value)>,
@@ -70,7 +70,7 @@ impl Answer {
     }
 }
 
-/// The process's state between jobs.
+/// The state that the worker process keeps between jobs.
 #[derive(Default)]
 pub struct Worker {
     devices: Devices,
@@ -111,7 +111,7 @@ impl Worker {
     }
 }
 
-/// Virtual devices; the number grows as needed.
+/// Virtual CPU devices, whose number grows as needed.
 #[derive(Default)]
 struct Devices {
     client: Option<(usize, Client)>,

@@ -32,7 +32,7 @@ struct Running {
 pub enum Opinion {
     /// Every stage passed.
     Accepted,
-    /// This stage failed: `parse`, `verify`, `compile`, `run` or `values`; or `crash` if the process crashed.
+    /// A stage failed: `parse`, `verify`, `compile`, `run` or `values`; or `crash` if the process crashed.
     Refused {
         /// The stage.
         stage: String,
@@ -58,7 +58,7 @@ impl Peer {
         Peer { python: python.to_owned(), running: None }
     }
 
-    /// The path of the Python.
+    /// The path of the Python interpreter.
     #[must_use]
     pub fn python(&self) -> &Path {
         &self.python

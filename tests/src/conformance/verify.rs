@@ -12,7 +12,7 @@ use shardc_runtime::HostArray;
 
 use super::{Answer, Devices, Outcome};
 
-/// The last program.
+/// A cache of the last program and its results on one device.
 #[derive(Default)]
 pub(super) struct Verify {
     known: Option<Known>,

@@ -1,7 +1,7 @@
 //! Corrupted bytecode and portable artifacts.
 //!
-//! Mutations do not keep sections and lengths consistent, so most of them are small: one wrong length ends parsing. Accepted input is
-//! processed like corrupted text.
+//! Mutations do not keep sections and lengths consistent, and one wrong length ends parsing. Most mutations are therefore small. Accepted
+//! input is processed like corrupted text.
 
 use shardc_stablehlo::parse_bytecode;
 
@@ -45,14 +45,14 @@ fn damage(bytes: &mut Vec<u8>, sources: &Sources, rng: &mut Rng) {
     match rng.below(14) {
         0..=2 => bytes[at] ^= 1 << rng.below(8),
         3 => bytes[at] = rng.word() as u8,
-        // The value bits of a varint are above its marker bits; this adds or subtracts one.
+        // The value of a one-byte varint is above the marker bit, so adding or subtracting 2 changes the value by one.
         4 | 5 => bytes[at] = bytes[at].wrapping_add(2),
         6 | 7 => bytes[at] = bytes[at].wrapping_sub(2),
         8 => {
             let edge = rng.of(&[0_u8, 1, 2, 3, 127, 128, 254, 255]);
             bytes[at] = edge;
         }
-        // A nine-byte varint.
+        // A zero byte begins a nine-byte varint.
         9 => {
             let wide = rng.of(&[u64::MAX, 1 << 62, 1 << 40, 1 << 32, 1 << 31, 1 << 20, 0]);
             bytes.splice(at..at + 1, [0].into_iter().chain(wide.to_le_bytes()));

@@ -16,7 +16,7 @@ use super::{Finding, From, Fuzzer, Report, find};
 
 /// The environment variable that makes a process of this program a worker; its value is the work as text.
 const WORKER: &str = "SHARDC_FUZZ_WORKER";
-/// Polling interval for silent workers.
+/// The interval at which the driver checks workers that print nothing.
 const TICK: Duration = Duration::from_millis(100);
 /// Time limit for loading a worker's programs.
 const START: Duration = Duration::from_secs(120);
@@ -70,7 +70,7 @@ impl Run {
     }
 }
 
-/// Runs as a worker, if this process is a worker. Every program that [drives](drive) calls this first.
+/// Runs the worker if this process is a worker. Every program that calls [`drive`] must call this function first.
 ///
 /// # Errors
 /// The work cannot be done.
@@ -90,7 +90,8 @@ pub fn work_if_worker() -> io::Result<bool> {
         from: if from == "everywhere" { From::Everywhere } else { From::Checkout },
         dir: dir.as_ref(),
     };
-    // Cases run in a thread, which has a quarter of the stack of a process, because programs that embed shardc call it from threads.
+    // Cases run in a thread, as in programs that embed shardc and call it from threads. The stack of a thread has a quarter of the size of
+    // the main thread's stack.
     thread::scope(|scope| match scope.spawn(|| run(&work)).join() {
         Ok(done) => done.map(|()| true),
         Err(_) => Err(io::Error::other("a fuzzer panicked where no input is to blame")),
@@ -135,7 +136,7 @@ struct Running {
     since: Instant,
     /// The next case.
     next: u64,
-    /// The reason why the driver killed it.
+    /// The reason why the driver killed the worker, if it did.
     ended: Option<&'static str>,
     /// Number of workers started for this job.
     generation: u64,
@@ -322,7 +323,7 @@ fn closed(
     start(run, job, case + run.jobs, worker.generation + 1, sender).map(Some)
 }
 
-/// The cause of a process's end: its last message without numbers, otherwise its status.
+/// The reason why a process ended: its exit status, and the first line of its output that names a cause, without digits.
 fn cause(status: ExitStatus, words: &str) -> String {
     let telling =
         ["memory allocation", "overflowed its stack", "panicked at", "Check failed", "terminate called"];
@@ -331,7 +332,7 @@ fn cause(status: ExitStatus, words: &str) -> String {
     format!("ends the process ({status}) {}", line.trim()).trim().to_owned()
 }
 
-/// Writes an input that crashed its process to a file, shrunk if this is fast.
+/// Writes an input that crashed its process to a file. The input is shrunk within the time limit.
 fn keep(run: &Run, case: u64, finding: &Finding) -> io::Result<()> {
     if worker::is_known(&run.dir, &finding.kind) {
         return Ok(());

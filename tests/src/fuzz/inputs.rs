@@ -25,7 +25,7 @@ const KEPT: usize = 24;
 /// A defect in the inputs of an execution.
 struct Wrong {
     name: &'static str,
-    /// Whether the execution must be rejected; otherwise it may produce any result, but must end.
+    /// Whether the execution must be rejected. If not, it may produce any result, but must end.
     refused: bool,
     /// Introduces the defect; `None` if it does not apply to the inputs.
     edit: fn(&mut Vec<HostArray>, &mut Rng) -> Option<()>,
@@ -110,7 +110,7 @@ pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
             (Ok(_), true) => return Err(Finding::new(format!("accepted: {name}"), shown(&inputs))),
             (Ok(_), false) => trace.pass(&format!("ran: {name}")),
             (Err(error), _) => {
-                // Devices may return different NaNs.
+                // Defects that are not rejected may still fail, because devices may compute different NaNs.
                 if wrong.refused {
                     trace.refuse_error("run", &error)?;
                 }

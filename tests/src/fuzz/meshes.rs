@@ -94,7 +94,7 @@ pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
                 0 => format!("sdy.mesh @mesh_0 = {}\n", self::mesh(&names, rng)),
                 _ => String::new(),
             };
-            // Some arguments are on the other mesh.
+            // Some arguments are annotated with the second mesh.
             let program = if more.is_empty() { program } else { program.replacen("@mesh,", "@mesh_0,", 1) };
             mesh + &more + &parts(&program, rng)
         }
@@ -139,7 +139,7 @@ fn mesh(names: &[&str], rng: &mut Rng) -> String {
     format!("<[{}]{}>", axes.join(", "), ids(devices.unwrap_or(i64::MAX), rng))
 }
 
-/// Axis sizes for many devices, rarely for the maximum, which only makes the device lists of collective-permutes longer.
+/// Axis sizes for many devices. The maximum is rare, because it only makes the device lists of collective-permutes longer.
 fn large(count: usize, rng: &mut Rng) -> Vec<String> {
     let mut left = if rng.one_in(8) { 20 } else { 10 + rng.below(6) };
     let last = count.saturating_sub(1);
@@ -151,7 +151,7 @@ fn large(count: usize, rng: &mut Rng) -> Vec<String> {
     (0..count).map(part).collect()
 }
 
-/// The device order, if given: valid, or with repeated, missing or excessive devices.
+/// The device order: none, a valid order, or an order with repeated, missing or excessive devices.
 fn ids(devices: i64, rng: &mut Rng) -> String {
     if !(0..=512).contains(&devices) || !rng.one_in(3) {
         return String::new();

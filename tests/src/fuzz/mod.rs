@@ -5,7 +5,7 @@
 //! so a crash ends only one case. The [driver](drive) starts and watches the workers, and writes each finding to a file that
 //! [`replay`](worker::replay) runs again.
 //!
-//! An input contains all that its case needs, so a saved input reproduces the case.
+//! An input contains everything that its case depends on, so a saved input reproduces the case.
 
 mod bytecode;
 pub mod drive;
@@ -30,13 +30,13 @@ pub use sources::{From, Sources};
 
 /// A fuzzer.
 pub struct Fuzzer {
-    /// Its name.
+    /// The name of the fuzzer.
     pub name: &'static str,
     /// A one-line description.
     pub about: &'static str,
     /// The file extension of its inputs.
     pub extension: &'static str,
-    /// Whether it runs programs, for which a back end needs unlimited address space.
+    /// Whether the fuzzer runs programs. The back end then needs unlimited address space.
     pub runs: bool,
     /// Generates an input.
     draw: fn(&Sources, &mut Rng) -> Vec<u8>,

@@ -1,7 +1,8 @@
 //! Corruption of programs as text.
 //!
 //! *Gentle* changes are likely to produce a valid program: a size changed at all of its occurrences, another operation of the same kind,
-//! another axis in a sharding. *Rough* changes rarely do. The parser gets both kinds of changes; later passes get only gentle changes.
+//! another axis in a sharding. *Rough* changes rarely produce a valid program. The parser gets both kinds of changes; later passes get only
+//! gentle changes.
 
 use std::ops::Range;
 
@@ -204,7 +205,7 @@ pub(crate) fn numbers(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-/// Splits into words, numbers, strings, blanks and single characters.
+/// Splits a text into words, numbers, strings, blanks and single characters.
 fn tokens(text: &str) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut at = 0;
@@ -249,7 +250,7 @@ fn everywhere(text: &str, places: &[Range<usize>], with: &str) -> String {
     out + &text[at..]
 }
 
-// Gentle.
+// Gentle changes.
 
 fn size_everywhere(text: &str, rng: &mut Rng) -> Option<String> {
     let places = numbers(text);
@@ -323,7 +324,7 @@ fn sharding(text: &str, rng: &mut Rng) -> Option<String> {
     let names = axes(text);
     let name = *names.get(rng.below(names.len()))?;
     match rng.below(4) {
-        // The list of a dimension.
+        // Replaces the axes of one dimension.
         0 | 1 => {
             let places: Vec<_> = ["{}", "{?}"].into_iter().flat_map(|word| all_of(text, word)).collect();
             let place = some(&places, rng)?;
@@ -460,7 +461,7 @@ fn line_again(text: &str, rng: &mut Rng) -> Option<String> {
     Some(out.join("\n") + "\n")
 }
 
-// Rough.
+// Rough changes.
 
 fn bytes(text: &str, rng: &mut Rng) -> Option<String> {
     let mut all = text.as_bytes().to_vec();

@@ -13,7 +13,7 @@ use shardc_stablehlo::{PrintForm, PrintOptions, parse, print, render};
 /// A finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The kind of the finding, which is equal for inputs that fail in the same way.
+    /// The kind of the finding. Inputs that fail in the same way have findings of the same kind.
     pub kind: String,
     /// Details for the reader.
     pub details: String,
@@ -26,7 +26,7 @@ impl Finding {
     }
 }
 
-/// The course of a case.
+/// The stages that a case passed, and its rejection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     /// The stages that were passed, in order.
@@ -110,7 +110,7 @@ fn first_difference(a: &str, b: &str) -> String {
 thread_local! {
     /// The place and message of this thread's last panic.
     static PANIC: RefCell<Option<(String, String)>> = const { RefCell::new(None) };
-    /// The nesting depth of [`quietly`] in this thread. A panic outside of it is a panic of the fuzzer, and is printed.
+    /// The nesting depth of [`quietly`] in this thread. A panic outside of [`quietly`] is a panic of the fuzzer, and is printed.
     static QUIET: Cell<usize> = const { Cell::new(0) };
 }
 

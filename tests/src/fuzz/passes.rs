@@ -98,7 +98,7 @@ pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
         let mode = if text.len().is_multiple_of(2) { SpmdMode::Replica } else { SpmdMode::Partition };
         let mut context = PassContext::new(mode, options.clone());
         if let Err(errors) = pass.run(&mut module, &mut context) {
-            // This pass checks shardc's own output, but here its input is arbitrary.
+            // `verify-collectives` checks shardc's own output, but here its input is arbitrary.
             if pass.name == "verify-collectives" {
                 trace.refused = Some(format!("{} {}", pass.name, errors.first().map_or("", |e| e.code)));
                 return Ok(());

@@ -55,7 +55,7 @@ fn fewer_words(input: Vec<u8>, deadline: Instant, stays: &mut dyn FnMut(&[u8]) -
     written(&words)
 }
 
-/// Bytecode is truncated only at its end, since removed inner bytes would change its meaning.
+/// Shortens bytecode only at its end, because removing inner bytes would change the meaning of the rest.
 fn shorter(input: &[u8], deadline: Instant, stays: &mut dyn FnMut(&[u8]) -> bool) -> Vec<u8> {
     let mut length = input.len();
     let mut step = length / 2;

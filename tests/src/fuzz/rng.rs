@@ -1,4 +1,4 @@
-//! Random numbers for the fuzzers: the same on every machine and in every release.
+//! Random numbers for the fuzzers. A seed gives the same numbers on every machine and in every release.
 
 use crate::random::{MeshRecipe, Recipe};
 

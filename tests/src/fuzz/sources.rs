@@ -8,7 +8,7 @@ use super::outcome::quietly;
 use super::rng::{Rng, hash};
 use crate::{files, root, shared};
 
-/// Larger programs make cases slower and find nothing more.
+/// The maximum size of a program. Larger programs make cases slower, but do not lead to more findings.
 const MAX_BYTES: usize = 12 * 1024;
 /// Number of attempts to find a program that compiles; after that any program is used.
 const TRIES: u64 = 12;
@@ -144,8 +144,8 @@ impl Sources {
     }
 }
 
-/// The program with the smallest hash of its name and `key` (rendezvous hashing). If programs are added, few choices change, so case
-/// numbers remain mostly valid.
+/// The program with the smallest hash of its name and `key` (rendezvous hashing). If programs are added, few choices change, so most case
+/// numbers keep their inputs.
 fn chosen<'a>(sources: impl IntoIterator<Item = &'a Source>, key: u64) -> &'a Source {
     match sources.into_iter().min_by_key(|source| hash(&[key], &source.name)) {
         Some(source) => source,

@@ -39,8 +39,8 @@ pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// The program with a gentle change that keeps it valid, if a few attempts find one. Otherwise half of all cases would be rejected by the
-/// parser, and most others by the verifier.
+/// The program with a gentle change that keeps it valid, if a few attempts find such a change. With arbitrary changes, the parser would
+/// reject half of all cases, and the verifier most of the others.
 pub(super) fn gentle_and_valid(text: String, rng: &mut Rng) -> String {
     for _ in 0..TRIES {
         let changed = gentle(&text, rng);
@@ -48,7 +48,7 @@ pub(super) fn gentle_and_valid(text: String, rng: &mut Rng) -> String {
             continue;
         }
         let valid = quietly(|| parse(&changed).is_ok_and(|module| shardc_ir::verify(&module).is_ok()));
-        // If the parser panics, the case itself must detect it.
+        // A change that makes the parser panic is kept, so that the case reports the panic.
         if valid.unwrap_or(true) {
             return changed;
         }

@@ -1,7 +1,7 @@
-//! The process that runs cases, and announces each before it starts.
+//! The process that runs cases. It announces each case before the case starts.
 //!
-//! Lines on standard output are words separated by tabs: `begin CASE`; `end CASE MICROSECONDS PASSED REFUSED`; `found CASE KIND`, after
-//! which the finding is written to a file.
+//! Lines on standard output are words separated by tabs: `begin CASE`; `end CASE MICROSECONDS PASSED REFUSED`; `found CASE KIND`. After
+//! the last kind of line, the finding is written to a file.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ const REDUCE: Duration = Duration::from_secs(6);
 /// The cases of a worker: `first`, `first + step`, ... below `end`.
 #[derive(Clone, Copy, Debug)]
 pub struct Work<'a> {
-    /// The fuzzer's name.
+    /// The fuzzer.
     pub fuzzer: &'a Fuzzer,
     /// The seed of inputs, in addition to the case number.
     pub seed: u64,
@@ -93,7 +93,7 @@ fn say(words: &[&str]) -> io::Result<()> {
     out.flush()
 }
 
-/// Saves a finding with its shrunk input, unless enough similar ones exist.
+/// Saves a finding with its shrunk input, unless [`KEPT`] findings of the same kind are already saved.
 fn keep(work: &Work<'_>, case: u64, input: &[u8], finding: &Finding) -> io::Result<()> {
     let mut stays = |rest: &[u8]| {
         let mut trace = Trace::default();
@@ -102,7 +102,7 @@ fn keep(work: &Work<'_>, case: u64, input: &[u8], finding: &Finding) -> io::Resu
     if is_known(work.dir, &finding.kind) {
         return Ok(());
     }
-    // Executed programs are already small, and compile slowly.
+    // Inputs of fuzzers that run programs are not shrunk: they are already small, and compile slowly.
     let time = if work.fuzzer.runs { Duration::ZERO } else { REDUCE };
     let smaller = reduced(input, Instant::now() + time, &mut stays);
     write(work, case, &smaller, finding)

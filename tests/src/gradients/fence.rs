@@ -23,7 +23,7 @@ fn is_program(kind: &OpKind) -> bool {
     kind.def().region_kind.is_program()
 }
 
-/// A barrier on the results of `op`; their users read the barrier's results instead.
+/// Inserts a barrier on the results of `op`. The users of these results read the results of the barrier instead.
 fn barrier(module: &mut Module, op: OpId) -> Option<OpId> {
     let data = &module.ops[op];
     let is_tensors = data.results.iter().all(|&value| module.tensor(value).is_some());

@@ -14,9 +14,9 @@ use crate::fuzz::Rng;
 const STEP: f64 = 1e-6;
 /// Maximum difference between a derivative and a finite difference, relative to the largest derivative of the tensor.
 const TOLERANCE: f64 = 2e-5;
-/// The limit of compared numbers; larger numbers are not compared.
+/// The maximum magnitude of numbers that are compared.
 const LARGE: f64 = 1e8;
-/// Maximum difference between two derivatives that differ only in the order of computation.
+/// Maximum relative difference between two derivatives that differ only in the order of computation.
 const EXACT: f64 = 1e-9;
 
 /// The numbers of compared elements.
@@ -24,7 +24,7 @@ const EXACT: f64 = 1e-9;
 pub struct Compared {
     /// Elements whose derivative was compared with a finite difference.
     pub smooth: usize,
-    /// Elements at a discontinuity of the function or its derivative, or that are not finite.
+    /// Elements that are not finite, or at which the function or its derivative is discontinuous.
     pub rough: usize,
 }
 
@@ -200,7 +200,7 @@ impl<'a> Case<'a> {
         Ok((found, compared, is_finite))
     }
 
-    /// Compares `<ct, J t>` with `<J^T ct, t>`. If values are not finite (`is_finite`), the derivatives may differ.
+    /// Compares `<ct, J t>` with `<J^T ct, t>`, where `t` are tangents and `ct` cotangents. Unless `is_finite`, the two may differ.
     fn against_each_other(
         &self,
         forward: &[HostArray],
@@ -214,7 +214,7 @@ impl<'a> Case<'a> {
         let (right, size_too) = product(&backward, &self.tangents);
         let size = size.max(size_too);
         let is_compared = is_finite || left.is_finite() && right.is_finite();
-        // Cancellation leaves few digits of larger numbers.
+        // Numbers above the limit are not compared, because cancellation leaves few correct digits.
         if is_compared && size < LARGE && !is_within(left - right, EXACT * size + 1e-12) {
             return differ(format!(
                 "forward and backward differ: {left:e} and {right:e} (the terms add up to {size:e})"
@@ -250,12 +250,12 @@ fn product(a: &[HostArray], b: &[HostArray]) -> (f64, f64) {
     (sum, size)
 }
 
-/// Differentiates a program in forward and reverse mode by all arguments that can change. Compares the derivatives with finite differences
-/// and with each other. If `again`, does the same with the gradient. Compares the partitioned gradient with that on one device. If numbers
-/// differ, repeats everything with a barrier after each operation, to detect bugs in the back end's rewrites.
+/// Differentiates a program in forward and reverse mode with respect to all differentiable arguments. Compares the derivatives with finite
+/// differences and with each other. If `again`, checks the second derivatives in the same way. Compares the partitioned gradient with that
+/// on one device. If numbers differ, repeats everything with a barrier after each operation, to detect bugs in the back end's rewrites.
 ///
 /// # Errors
-/// Something is rejected, or numbers differ.
+/// A program is rejected, or numbers differ.
 pub fn check(
     client: &Client,
     text: &str,

@@ -15,13 +15,13 @@ use crate::interpret::shard;
 /// A function of the manifest.
 #[derive(Clone, Debug)]
 pub struct Pair {
-    /// Its name.
+    /// The name of the function.
     pub name: String,
     /// The path of the file.
     pub file: PathBuf,
     /// The indices of the arguments with respect to which the function is differentiated.
     pub wrt: Vec<usize>,
-    /// The interval of each argument.
+    /// The interval of the random elements of each argument.
     pub ranges: Vec<Range>,
 }
 
@@ -75,7 +75,7 @@ impl Pair {
     /// the function differs in double precision, or rounds: its derivatives then round differently.
     ///
     /// # Errors
-    /// Something is rejected, or numbers differ.
+    /// A program is rejected, or numbers differ.
     pub fn derivatives(&self, client: &Client, seed: u64) -> Result<Option<Compared>, Wrong> {
         let forward = self.forward()?;
         let rounds = |op: &OpId| matches!(forward.ops[*op].kind, OpKind::ReducePrecision { .. });
@@ -100,7 +100,7 @@ impl Pair {
     /// Random arguments, and the value and gradients at them on one device.
     ///
     /// # Errors
-    /// Something is rejected.
+    /// A program is rejected.
     pub fn reference(&self, client: &Client) -> Result<Reference, Wrong> {
         let gradient = self.gradient()?;
         let inputs = self.inputs(&gradient)?;
@@ -113,7 +113,7 @@ impl Pair {
     /// file, if one is named.
     ///
     /// # Errors
-    /// Something is rejected, or numbers differ.
+    /// A program is rejected, or numbers differ.
     pub fn partitioned(
         &self,
         client: &Client,

@@ -28,7 +28,7 @@ pub struct Case {
     pub(super) expectations: Vec<Expectation>,
     /// The mesh that the test requires, if any.
     pub(super) mesh: Option<MeshId>,
-    /// The names of the operations that compute its results.
+    /// The names of the operations that compute the results of the test.
     pub operations: Vec<String>,
 }
 
@@ -159,7 +159,7 @@ fn inputs(module: &Module, body: RegionId) -> Result<Vec<Input>, String> {
         else {
             continue;
         };
-        // Sizes must stay constants.
+        // Operands that specify sizes must stay constants.
         if module.tensor(value).is_some() && !is_size(module, value) {
             inputs.push(Input { op, value, array: elements(module, value, dense)? });
         }

@@ -11,7 +11,7 @@ use super::expect::Closeness;
 pub(super) enum Verdict {
     /// Within the tolerance of the test.
     Close,
-    /// Outside of the tolerance, but within the rounding of sums in a different order.
+    /// Outside the tolerance, but the difference can be caused by a different order of summation.
     Rounded,
     /// A larger difference.
     Off(String),

@@ -8,7 +8,7 @@ use shardc_runtime::HostArray;
 
 use super::case::{Case, is_size};
 
-/// The meshes, of two to eight devices.
+/// The axis sizes of the meshes, which have two to eight devices.
 const MESHES: [&[i64]; 14] = [
     &[2],
     &[4],
@@ -56,7 +56,7 @@ impl Draw {
     /// constants remain.
     #[must_use]
     pub fn new(seed: u64, test: &str, number: u64) -> Draw {
-        // FNV-1a, 64 bits.
+        // The hash of the name is 64-bit FNV-1a.
         let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         let bytes = seed.to_le_bytes().into_iter().chain(number.to_le_bytes()).chain(test.bytes());
         let seed = bytes.fold(0xcbf2_9ce4_8422_2325, fold);
@@ -159,7 +159,7 @@ impl Placer {
             let mut left: Vec<i64> = (0..mesh.num_devices() as i64).collect();
             let ids: Vec<i64> =
                 (0..mesh.num_devices()).map(|_| left.remove(numbers.below(left.len()))).collect();
-            // The default order is omitted.
+            // The default device order is not written explicitly.
             mesh.device_ids = (!ids.is_sorted()).then_some(ids);
         }
         let mut module = case.module.clone();

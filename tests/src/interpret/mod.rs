@@ -1,12 +1,12 @@
 //! StableHLO's interpreter tests as programs for several devices.
 //!
 //! A test is a function without parameters. It computes on constants and states its expected results with `check.*` operations.
-//! [`tests_of`] finds the tests in a text. [`Case::new`] splits one into constants that may become arguments, results and expectations. A
-//! [`Draw`] turns it into a program with random shardings of arguments, results and intermediate values. [`Runner`] partitions and runs the
-//! program, and compares the results with the expectations.
+//! [`tests_of`] finds the tests in a text. [`Case::new`] splits a test into results, expectations, and constants that may become arguments.
+//! A [`Draw`] turns the test into a program with random shardings of arguments, results and intermediate values. [`Runner`] partitions and
+//! runs the program, and compares the results with the expectations.
 //!
-//! The interpreter's rounding may differ. If the back end alone differs from it on one device, results are compared with those of one
-//! device instead, and counted separately ([`Outcome::LikeOneDevice`]).
+//! The back end may round differently than the interpreter. If its results on one device already differ from the expected results, the
+//! results on one device replace them, and the test is counted separately ([`Outcome::LikeOneDevice`]).
 
 mod case;
 mod compare;
@@ -27,7 +27,7 @@ use shardc_stablehlo::parse_split;
 pub struct Test {
     /// The function's name, with a suffix `.2` and so on if it is repeated in the text.
     pub name: String,
-    /// The program that contains it, or the reason why it is not read.
+    /// The program that contains the function, or the reason why the program cannot be read.
     pub program: Result<(Module, FuncId), String>,
 }
 

@@ -113,7 +113,7 @@ impl Grid {
             return groups;
         }
         if across && takes_ids {
-            // The groups are of replicas, and contain all of their partitions.
+            // The groups contain replicas. Each replica stands for all its partitions.
             for group in &groups {
                 let members = group.iter().flat_map(|r| (0..partitions).map(move |p| r * partitions + p));
                 out.push(members.collect());
@@ -141,8 +141,8 @@ fn called(module: &Module, program: &str) -> Result<Vec<OpId>, String> {
     Ok(ops)
 }
 
-/// The operations that replace the parallel run: the arguments of processes are concatenated, a manual computation takes each process's
-/// slice, and its results are sliced apart.
+/// The operations that replace the parallel run. They concatenate the arguments of the processes, run a manual computation on the slice of
+/// each process, and slice the results.
 fn manual(module: &mut Module, run: OpId, grid: &Grid, mesh: MeshId) -> Result<Vec<OpId>, String> {
     let processes = grid.processes();
     let func = module.func_names.get(&grid.program).copied().ok_or("there is no such program")?;

@@ -15,7 +15,7 @@ impl Emitter {
 
     /// A bitcast to a different type of the same or a different width.
     pub(super) fn bitcast(&mut self, c: &mut Choices<'_>) -> Option<()> {
-        // Bits of integers may be NaN as floats.
+        // The bits of an integer may be a NaN as a float.
         let x =
             self.pick(c, |t| t.exact && matches!(t.elem, Elem::F32 | Elem::I32 | Elem::UI32 | Elem::I8))?;
         (x.elem != Elem::F32 || !self.floats).then_some(())?;

@@ -43,7 +43,7 @@ impl Emitter {
         self.nest();
         let outside = self.scope.len();
         for (i, init) in inits.iter().enumerate() {
-            // Floats computed in an iteration are not exact.
+            // Floats that an iteration computes are not exact.
             let exact = !init.elem.is_rounded();
             self.scope.push(Tensor { name: arg(i), exact, ..init.clone() });
         }

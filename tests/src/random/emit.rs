@@ -28,7 +28,7 @@ impl Elem {
         }
     }
 
-    /// Whether elements are integers.
+    /// Whether the type is an integer type.
     pub(crate) fn is_int(self) -> bool {
         match self {
             Elem::I32 | Elem::I8 | Elem::UI32 => true,
@@ -46,12 +46,12 @@ impl Elem {
         }
     }
 
-    /// Whether results are rounded.
+    /// Whether operations on the type round.
     pub(crate) fn is_rounded(self) -> bool {
         matches!(self, Elem::F32 | Elem::C64)
     }
 
-    /// The smallest and the largest element; two arbitrary numbers for complex types, which have no order.
+    /// The smallest and the largest value of the type; two arbitrary numbers for complex types, which have no order.
     pub(crate) fn extremes(self) -> [&'static str; 2] {
         match self {
             Elem::I32 => ["-2147483648", "2147483647"],
@@ -63,7 +63,7 @@ impl Elem {
         }
     }
 
-    /// The comparison type of elements.
+    /// The `compare_type` of a comparison of elements.
     pub(crate) fn order(self) -> &'static str {
         match self {
             Elem::I32 | Elem::I8 => "SIGNED",
@@ -156,7 +156,7 @@ impl Emitter {
         }
     }
 
-    /// The parameters; the last is an index.
+    /// Emits the parameters. The last parameter is an index.
     pub(crate) fn parameters(&mut self, recipes: &[[u16; 10]]) {
         for recipe in recipes {
             let mut c = Choices::new(recipe);
@@ -219,8 +219,8 @@ impl Emitter {
         self.indent -= 2;
     }
 
-    /// Whether comparing the elements of a tensor gives the same result on every platform. Random floats in double precision are hardly
-    /// ever equal.
+    /// Whether comparing the elements of a tensor gives the same result on every platform. Random floats in double precision are rarely
+    /// equal.
     pub(crate) fn compares(&self, t: &Tensor) -> bool {
         t.elem.is_int() && t.exact || self.floats && t.elem == Elem::F32
     }
@@ -301,7 +301,7 @@ impl Emitter {
         (name, ty)
     }
 
-    /// The whole module, which returns all unused values, and the used values that `more` selects.
+    /// The text of the module, which returns all unused values, and the used values that `more` selects.
     pub(crate) fn finish(mut self, more: u16) -> String {
         let returned: Vec<Tensor> = self
             .scope

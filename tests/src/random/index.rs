@@ -84,7 +84,7 @@ impl Emitter {
         self.pick(c, |t| t.elem.is_int() && t.exact && t.rank() <= 2 && fits(t))
     }
 
-    /// Rows of a table.
+    /// Gathers rows of a table.
     pub(crate) fn gather(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
         let indices = self.indices(c, |_| true)?;
@@ -135,9 +135,9 @@ impl Emitter {
         Some((x, pairs, [i, j], left))
     }
 
-    /// The numbers below `n`, in a form that front ends emit: an iota, an iota made non-negative, or a quotient.
+    /// The numbers below `n`, in a form that front ends emit: an iota, an iota to whose negative elements `n` is added, or a quotient.
     fn count(&mut self, c: &mut Choices<'_>, n: i64, elem: Elem) -> Option<Tensor> {
-        // The dividend counts to twice `n`, which has to fit in eight bits.
+        // The dividend of the quotient counts to twice `n`, which must fit in eight bits.
         let way = if n < 64 { c.below(3) } else { 0 };
         if way < 2 {
             let count = self.push("stablehlo.iota dim = 0", " : ", &[n], elem, true);

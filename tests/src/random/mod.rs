@@ -1,7 +1,7 @@
 //! Random programs: a [`Recipe`] of numbers becomes the text of an annotated single-device program.
 //!
 //! Any numbers produce a valid program, so generators and shrinkers (which remove numbers) need not know their meaning. Numbers that select
-//! something impossible, such as a matmul of tensors without a common size, add nothing.
+//! an impossible operation, such as a matmul of tensors without a common size, add no operation.
 //!
 //! Values stay finite and integers are exact, so the program has one result on every platform. Compared values and indices do not come
 //! from sums of floats, which depend on the order of summation.
@@ -27,16 +27,16 @@ pub use placement::MeshRecipe;
 pub struct Recipe {
     /// The mesh.
     pub mesh: MeshRecipe,
-    /// Select the sizes of the parameters' dimensions.
+    /// Numbers that select the sizes of the parameters' dimensions.
     pub sizes: [u16; 3],
     /// The parameters: type, rank, sizes, sharding.
     pub parameters: Vec<[u16; 10]>,
     /// The operations: kind, operands, attributes.
     pub ops: Vec<[u16; 12]>,
-    /// Selects the used values that are also returned; unused values are always returned.
+    /// A number that selects the used values that are also returned. Unused values are always returned.
     pub outputs: u16,
-    /// Whether the program is to be differentiated. Floats in double precision are then preferred, and are also compared and sorted, and
-    /// all elementwise float operations occur.
+    /// Whether the program is generated for differentiation. Floats in double precision are then preferred, and are also compared and
+    /// sorted, and all elementwise float operations occur.
     pub floats: bool,
 }
 

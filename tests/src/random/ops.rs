@@ -172,7 +172,7 @@ impl Emitter {
         Some(())
     }
 
-    /// Merges dimensions, splits one, or both at once.
+    /// A reshape that merges dimensions, splits a dimension, or does both.
     fn reshape(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
         let mut shape = x.shape.clone();
@@ -202,7 +202,7 @@ impl Emitter {
         let mask = 1 + c.below((1 << x.rank()) - 1);
         let dims: Vec<usize> = (0..x.rank()).filter(|d| mask >> d & 1 == 1).collect();
         let shape: Vec<i64> = (0..x.rank()).filter(|d| !dims.contains(d)).map(|d| x.shape[d]).collect();
-        // StableHLO requires an identity; XLA may omit an initial value, or apply it more than once.
+        // The initial value must be the identity, because XLA may omit it, or apply it more than once.
         let [least, most] = x.elem.extremes();
         let (name, init, exact) = match x.elem {
             Elem::F32 => c.of(&[
@@ -441,7 +441,7 @@ impl Emitter {
         operands.extend(&starts);
         let attributes = format!(", sizes = [{}]", list(&sizes));
         let slice = self.apply("stablehlo.dynamic_slice", &operands, &attributes, &sizes, x.elem, x.exact);
-        // XLA merges two consecutive dynamic slices, and then does not clamp the start of the first. A barrier prevents this.
+        // XLA merges two consecutive dynamic slices, and then does not clamp the start of the first slice. A barrier prevents the merge.
         self.scope.pop();
         self.apart(slice);
         Some(())

@@ -63,7 +63,7 @@ impl Mesh {
         self.axes
     }
 
-    /// The device groups along one axis, one for each position along the others.
+    /// The device groups along one axis, one for each combination of coordinates along the other axes.
     pub(crate) fn groups(&self, axis: &str) -> Vec<Vec<usize>> {
         let at = self.axes.iter().position(|(name, _)| *name == axis).unwrap_or(0);
         let size = self.axes[at].1 as usize;
@@ -75,8 +75,8 @@ impl Mesh {
             .collect()
     }
 
-    /// A sharding of a tensor of this rank: each axis, or each half of an axis, shards a random dimension or none. In one of four cases,
-    /// the tensor is unreduced along the axes that shard none.
+    /// A sharding of a tensor of this rank: each axis, or each half of an axis, shards a random dimension or no dimension. In one of four
+    /// cases, the tensor is unreduced along the axes that shard no dimension.
     pub(crate) fn sharding(&self, c: &mut Choices<'_>, rank: usize) -> String {
         // One number selects the open dimensions and whether the tensor is unreduced, because recipes have few numbers.
         let first = c.below(32);
@@ -96,7 +96,7 @@ impl Mesh {
         let mut dims: Vec<Vec<Piece>> = vec![Vec::new(); rank];
         let mut rest: Vec<Piece> = Vec::new();
         for piece in pieces {
-            // An axis shards some dimension twice as often as none.
+            // An axis shards each dimension with twice the probability of sharding no dimension.
             let at = c.below(rank * 2 + 1);
             match dims.get_mut(if at < rank * 2 { at / 2 } else { rank }) {
                 Some(dim) => push(dim, piece),

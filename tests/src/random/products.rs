@@ -129,7 +129,7 @@ impl Emitter {
         self.use_all(&[&one, &square]);
         let text = format!("stablehlo.add {}, {}", one.name, square.name);
         let matrix = self.push(&text, " : ", &shape, Elem::F32, false);
-        // Only the matrices remain in scope, not the intermediate values.
+        // Later operations may use the matrices, but not the intermediate values.
         let made = self.scope.len() - 5;
         self.scope.drain(made - 1..self.scope.len() - 1);
         Some((matrix, small))

@@ -4,7 +4,7 @@ use super::Choices;
 use super::emit::{Emitter, list};
 
 impl Emitter {
-    /// A dynamic operation: an operand replaces an attribute.
+    /// A dynamic operation, in which an operand replaces an attribute such as a shape.
     pub(super) fn shaped(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
         let (name, text, exact) = (x.name.clone(), x.ty(), x.exact);

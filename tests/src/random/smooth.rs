@@ -25,9 +25,9 @@ fn domain(op: UnaryOp) -> Option<Domain> {
     use UnaryOp as U;
     Some(match op {
         U::CountLeadingZeros | U::Not | U::Popcnt | U::AsinAcosKernel => return None,
-        // These convert between floats, booleans and complex numbers.
+        // These operations convert between floats, booleans and complex numbers.
         U::IsFinite | U::IsInf | U::IsNegInf | U::IsPosInf | U::Real | U::Imag | U::Conj => return None,
-        // `decompose` expands these before any other pass.
+        // `decompose` replaces these operations before any other pass.
         U::Copy | U::Exp2 | U::Log2 => return None,
         U::Abs
         | U::Ceil
@@ -76,7 +76,7 @@ impl Emitter {
                 return self.apply("\"stablehlo.abs\"(", &[&x], ")", &x.shape, Elem::F32, false);
             }
             let op = c.of(&COMPLEX);
-            // Keeps the operand away from minus one, where rounding dominates the logarithm of one plus it.
+            // The operand `x` stays away from minus one, where rounding dominates `log(1 + x)`.
             let small = self.one("stablehlo.tanh", &x);
             let most = self.constant("(0.875, 0.0)", &x.shape, x.elem);
             let small = self.two("stablehlo.multiply", &small, &most);
@@ -130,7 +130,7 @@ impl Emitter {
         ]);
         let x = self.within(x, first);
         let y = match (op, second) {
-            // A negative base needs an integer exponent.
+            // The exponent is an integer, because the base may be negative.
             (B::Power, Domain::All) => self.constant("3.0", &x.shape, x.elem),
             _ => self.within(y, second),
         };

@@ -1,4 +1,4 @@
-//! Random cases by seed and number, shrunk when they fail.
+//! Generates random cases from a seed and a number, and shrinks cases that fail.
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +27,7 @@ pub(crate) enum Outcome {
 }
 
 pub(crate) struct Failure {
-    /// The kind of the failure, equal for similar failures.
+    /// The kind of the failure, which similar failures share.
     pub(crate) kind: String,
     pub(crate) details: String,
 }
@@ -89,7 +89,7 @@ pub(crate) fn sweep<R>(
             say(&format!("{} of {cases} cases", case - first));
         }
         let mut tree = drawn.new_tree(&mut runner(seed, case)).map_err(|e| e.to_string())?;
-        // If the back end ends the process, this names the case.
+        // The file names the running case, in case the back end ends the process.
         let running =
             |drawn: &R| std::fs::write(dir.join("running.mlir"), show(drawn)).map_err(|e| e.to_string());
         running(&tree.current())?;

@@ -8,7 +8,7 @@ use shardc_tests::random::{MeshRecipe, Recipe};
 
 /// Recipes of programs; see [`Recipe`] for `floats`.
 pub(crate) fn recipe(floats: bool) -> impl Strategy<Value = Recipe> {
-    // The default device order half of the time.
+    // Half of the recipes have the default device order.
     let order = proptest::prop_oneof![proptest::strategy::Just(0), any::<u16>()];
     let mesh = (any::<u16>(), order).prop_map(|(axes, order)| MeshRecipe { axes, order });
     let parameters = vec(proptest::array::uniform10(any::<u16>()), 1..5);

@@ -2,8 +2,9 @@
 //!
 //! First, shardc processes run the programs and record the inputs and outputs of each device. Then as many Python processes
 //! (`data/gloo.py`) run the same text and compare. So collectives between processes are compared with another implementation, not only with
-//! one device. This covers every kind of collective, over all devices and over groups that cross processes, each reduction, each element
-//! type of gloo, bit for bit, and a training step. Needs the CPU plugin and `SHARDC_PYTHON`; without them the test reports this and passes.
+//! one device. The programs cover every kind of collective, over all devices and over groups that cross processes, each reduction, each
+//! element type of gloo, bit for bit, and a training step. Needs the CPU plugin and `SHARDC_PYTHON`; without them the test reports this and
+//! passes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -26,7 +27,7 @@ use shardc_tests::skip::{Need, skipped};
 
 use crate::programs::{DEVICES, Program};
 
-/// Set in the child processes: the folder for their output.
+/// The environment variable that names the output folder of child processes. The parent does not have it.
 const FOLDER: &str = "SHARDC_TEST_FOLDER";
 
 fn main() -> ExitCode {
@@ -61,7 +62,7 @@ fn same(count: usize) -> Result<(), Failed> {
         command
     })?;
     let said = job(count, |index, at| python_process(&python, folder.path(), at, count, index))?;
-    // The last line of each process is the number of results that it compared; gloo prints its connections before.
+    // The last line of each process is the number of results that it compared. Earlier lines are messages of gloo.
     let last = |text: &String| text.lines().last().unwrap_or_default().trim().parse::<usize>();
     let compared = said.iter().map(last).sum::<Result<usize, _>>();
     let written = fs::read_to_string(folder.path().join("results"))?.parse::<usize>()?;

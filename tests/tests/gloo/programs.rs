@@ -155,7 +155,7 @@ impl Body {
         self.end("8x8");
     }
 
-    /// The whole program; results are sharded along their first dimension, like the argument.
+    /// The text of the program. The argument and the results are sharded along their first dimension.
     fn program(&self) -> String {
         let count = self.results.len();
         let list = |of: &dyn Fn(usize) -> String| (0..count).map(of).collect::<Vec<_>>().join(", ");

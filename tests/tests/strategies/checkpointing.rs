@@ -9,8 +9,8 @@ use super::annotated_by;
 use super::closed_form::sent;
 use shardc_tests::training::PROGRAMS;
 
-/// Steps with many layers outside of loops; upper bounds of estimated temporaries and of bytes sent, as fractions of those without
-/// checkpointing. For GPT-2, libtpu's temporaries (v5p:2x2x2) are 0.46 of those without.
+/// Steps with many layers outside of loops, each with upper bounds of the estimated temporaries and of the bytes sent, as fractions of the
+/// figures without checkpointing. For GPT-2, libtpu's temporaries (v5p:2x2x2) are 0.46 of those without checkpointing.
 const STEPS: &[(&str, f64, f64)] =
     &[("gpt2_base", 0.4, 1.0), ("llama70b_4l", 0.33, 1.0), ("llama7b_32l", 0.06, 1.0)];
 

@@ -5,9 +5,9 @@
 //! and shards of gradients are all-reduced across nodes. Frozen parameters are gathered.
 //!
 //! The remaining traffic is computed from the single-device program. A parameter is gathered in the type of its uses, once for each pass of
-//! the step that uses it. The backward pass does not read biases, tables that are only looked up, or the weight of the first layer. If
-//! cheaper, batch elements are sent instead of a gradient, and rows instead of a table. Each batch statistic is all-reduced in the forward
-//! and in the backward pass.
+//! the step that uses the parameter. The backward pass does not read biases, tables that are only looked up, or the weight of the first
+//! layer. If cheaper, batch elements are sent instead of a gradient, and rows instead of a table. Each batch statistic is all-reduced in
+//! the forward and in the backward pass.
 
 use std::fmt::Write as _;
 
@@ -173,8 +173,8 @@ impl Parameter {
         }
     }
 
-    /// The bytes sent for an element of the gradient of the matmul with a table. If this gradient is reduced together with that of the
-    /// lookup, these are all bytes of the element. Otherwise each of the two is reduced in its own type.
+    /// The bytes sent for an element of a table's gradient from a matmul. If the gradient is reduced together with the gradient from the
+    /// lookup, these are all bytes of the element. Otherwise each of the two gradients is reduced in its own type.
     fn product(&self) -> f64 {
         match self.reads {
             Reads { is_looked_up: true, is_multiplied: true, .. } if self.gradient <= self.read() => {
@@ -187,9 +187,9 @@ impl Parameter {
 
     /// The bytes that a device sends so that each of `k` devices has its shard of the gradient for a batch of `examples`.
     ///
-    /// A gradient is reduce-scattered. If cheaper, the device that owns a shard computes it from the whole batch instead: for a table, from
-    /// the looked-up rows; for a matrix, from its input and its output cotangent, of which one is only partly needed. Alternatively, slices
-    /// of rows are exchanged, and then slices of the table.
+    /// A gradient is reduce-scattered. If cheaper, the device that owns a shard computes it from the entire batch instead: for a table,
+    /// from the looked-up rows; for a matrix, from its input and its output cotangent, of which one is only partly needed. Alternatively,
+    /// slices of rows are exchanged, and then slices of the table.
     fn scattered(&self, k: f64, examples: f64) -> f64 {
         let share = (k - 1.0) / k;
         let summed = |bytes: f64| self.elements() * bytes * share;
@@ -224,7 +224,7 @@ fn or_exchanged(sent: f64, exchanged: f64) -> f64 {
     if exchanged + WORTH_EXCHANGING < sent { exchanged } else { sent }
 }
 
-/// The bytes that each of eight devices sends. For the hybrid strategies, they are two nodes with four devices each.
+/// The bytes that each of eight devices sends. For the hybrid strategies, the devices form two nodes of four.
 fn closed_form(program: &Program, sharding: Sharding) -> f64 {
     let step = Step::of(program);
     let share = |k: f64| (k - 1.0) / k;
@@ -247,8 +247,8 @@ fn closed_form(program: &Program, sharding: Sharding) -> f64 {
             Sharding::HybridShard => scattered(4.0, 2.0) + gathered(4.0, 2.0) * times,
         };
     }
-    // The gradient with respect to a batch mean is a sum that is also the gradient of the bias after it. If both are all-reduced in full,
-    // this is done once.
+    // The gradient with respect to a batch mean is a sum that is also the gradient of the bias after the normalization. If both are
+    // all-reduced in full, one all-reduce suffices.
     let backwards = if sharding == Sharding::NoShard { 0.5 } else { 1.0 };
     sent + 2.0 * step.statistics * (1.0 + backwards) * share(8.0)
 }

@@ -12,7 +12,7 @@ const TOKENS: i64 = 512;
 const HEADS: i64 = 8;
 const FEATURES: i64 = 256;
 
-/// Splits queries, keys and values from their matmul: each as one vector per token.
+/// A way to slice queries, keys and values, each one vector per token, from the result of their fused matmul.
 type Take = for<'g> fn(Tensor<'g>) -> [Tensor<'g>; 3];
 
 const WAYS: &[(&str, Take)] = &[

@@ -140,7 +140,7 @@ fn has_context(mesh: &str) -> bool {
 /// Relative tolerance for the bytes stored on a device: parameters too small to shard remain replicated, and uneven shards are padded.
 const KEPT: f64 = 0.01;
 
-/// Programs that store more than the formula, by which factor, and why.
+/// Programs that store more than the formula, each with the factor and the reason.
 const KEPT_MORE: &[(&str, f64, &str)] =
     &[("resnet_tiny", 1.06, "20,000 parameters, of which biases of 4 numbers are whole on 8 devices")];
 

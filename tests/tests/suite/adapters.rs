@@ -32,7 +32,7 @@ fn weights() -> Vec<f32> {
     (0..64 * BLOCKS).map(number).collect()
 }
 
-/// Quantizes and dequantizes the numbers: payload, scales, nested scales, and numbers.
+/// Quantizes and dequantizes the numbers. Returns the payload, the scales, the nested scales, and the dequantized numbers.
 fn round_trip(nf4: Nf4) -> Vec<HostArray> {
     let client = client().unwrap().expect("the plugin");
     let g = Graph::new("round_trip", &Mesh::new(&[("data", 1)]).unwrap());
@@ -75,7 +75,7 @@ fn four_bit_values_match_bitsandbytes() {
         let is_other = |block: usize| have[block] != want[block];
         assert!((0..BLOCKS).all(|block| have[block].abs_diff(want[block]) <= 1));
         assert!((0..BLOCKS).filter(|&block| is_other(block)).count() <= 1);
-        // Means are summed in a different order.
+        // Scales may differ slightly, because means are summed in a different order.
         let near = |have: &[f32], want: &[f32]| {
             assert_eq!(have.len(), want.len());
             assert!(
@@ -93,7 +93,7 @@ fn four_bit_values_match_bitsandbytes() {
     }
 }
 
-/// A tensor whose last dimension is two or four takes up to 64 times its memory on a TPU, which pads it to 128.
+/// On a TPU, a tensor whose last dimension is two or four takes up to 64 times its memory, because the dimension is padded to 128.
 #[test]
 fn numbers_are_unpacked_along_long_rows() {
     for storage in [UI8, BF16, F32] {
@@ -269,7 +269,7 @@ fn merged_adapters_change_the_kernels() {
         let merged = train.merge_adapters(&state, &lora).unwrap();
         let off = worst(&want, &logits(&plain, &merged));
         assert!(off < 1e-5 && worst(&want, &begin) > 1e-2, "off by {off:e}");
-        // Merged adapters that are also applied would change kernels twice.
+        // A merged state has no adapters, so that a step cannot apply them a second time.
         let error = train.run(&mut merged.clone(), &[("tokens", &tokens)]).unwrap_err().to_string();
         assert!(error.contains("lacks the variable \"h.attn.query.lora_a\""), "{error}");
         let mut again = train.unmerge_adapters(&merged, &state, &lora).unwrap();

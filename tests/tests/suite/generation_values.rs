@@ -63,7 +63,7 @@ impl Texts<'_> {
     }
 }
 
-/// The results of a step: logits of each of four texts.
+/// Runs a step, and returns the logits of each of the four texts.
 fn said(step: &Step, state: &mut State, inputs: &[(&str, &[i32])]) -> Vec<Vec<f64>> {
     let array = |name: &str, numbers: &[i32]| match (name, numbers.len()) {
         ("position", _) => HostArray::from_slice(numbers, &[]).unwrap(),
@@ -184,7 +184,7 @@ fn prompts_of_different_lengths_end_together() {
     }
 }
 
-/// A text with an empty prompt begins with the token after it; a text whose given length exceeds its actual length has no result.
+/// A text with an empty prompt begins with the token after the prompt. A text whose given length exceeds its actual length has no result.
 #[test]
 fn prompts_of_invalid_lengths_have_no_result() {
     let Some(client) = client().unwrap() else { return };

@@ -72,7 +72,7 @@ fn custom_jvp_defines_the_gradient() {
     let Some(client) = client().unwrap() else { return };
     let g = Graph::new("softplus", &mesh());
     let x = g.parameter("x", [4], F32).mark_sharding(spec!["data"]);
-    // The function is applied once directly, and once in a loop that captures values.
+    // The function is applied directly, and in a loop that captures values.
     let (end, _) =
         g.scan_with(shardc::graph::ScanOptions { length: Some(3), ..Default::default() }, x, (), |x, ()| {
             (log1pexp(&g, x) * 0.5, ())
@@ -111,7 +111,7 @@ fn layers(policy: Option<Keep>) -> Module {
     let ws = g.parameter("ws", [3, 16, 16], F32).mark_sharding(spec![None, None, "model"]);
     let scale = g.parameter("scale", [16], F32);
     let (end, ()) = g.scan(x, ws, |x, w| match &policy {
-        // The scale is captured.
+        // The checkpointed function captures the scale.
         Some(policy) => (g.checkpoint(policy.clone(), (x, w), |(x, w)| layer(x, w, scale)), ()),
         None => (layer(x, w, scale), ()),
     });

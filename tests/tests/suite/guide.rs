@@ -22,7 +22,7 @@ use shardc_tests::{
 /// The initial content of `step.mlir`, until the guide shows another program.
 const FIRST_STEP: &str = "programs/mlp_dp_tp_train.mlir";
 
-/// Exit codes that a command of the guide may have: success and rejection, but not invalid usage or a signal.
+/// Exit codes that a command of the guide may have: success and rejection. Invalid usage and signals are failures.
 const EXPECTED: [i32; 2] = [0, 1];
 
 /// A folder to run commands in.

@@ -1,5 +1,5 @@
-//! A sample of `cargo xtask conformance jax`: programs lowered by the JAX of `SHARDC_PYTHON` pass every check. And a sample of `cargo
-//! xtask conformance peer`: partitions of programs of this checkout parse, verify and compile in its jaxlib.
+//! A sample of `cargo xtask conformance jax`: programs lowered by the JAX of `SHARDC_PYTHON` pass every check. Also a sample of `cargo
+//! xtask conformance peer`: partitions of programs of this checkout parse, verify and compile in the jaxlib of that Python.
 //!
 //! Without such a Python the tests are skipped with a message, and fail under `SHARDC_REQUIRE=python`.
 

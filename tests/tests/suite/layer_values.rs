@@ -76,7 +76,7 @@ fn array(value: &Value) -> HostArray {
     HostArray::from_f64(if value["dtype"] == "f32" { F32 } else { I32 }, &shape, &data).unwrap()
 }
 
-/// The difference, if any.
+/// A description of the difference between two arrays; `None` if they are close.
 fn compare(what: &str, want: &HostArray, have: &HostArray) -> Option<String> {
     if (want.dtype, &want.shape) != (have.dtype, &have.shape) {
         return Some(format!("{what} is {}, not {}", have.ty(), want.ty()));
@@ -137,7 +137,7 @@ fn layers_and_gradients_match_flax() {
         for (variable, &i) in step.variables.iter().zip(&step.arguments) {
             let shape: Vec<usize> = variable.shape.iter().map(|&n| n as usize).collect();
             let value = known.get(&variable.name).map(array);
-            // Statistics that are not read in training have no value.
+            // Statistics that training does not read are missing in the data.
             arguments[i] = Some(value.unwrap_or_else(|| HostArray::zeros(F32, &shape).unwrap()));
         }
         for (port, input) in step.inputs.iter().zip(inputs) {

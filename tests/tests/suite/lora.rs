@@ -161,7 +161,7 @@ fn adapter_steps_are_sharded() {
 #[test]
 fn dropout_has_the_requested_rate() {
     let Some(client) = client().unwrap() else { return };
-    // With A and B of ones and an input of ones, the sum counts the elements that dropout keeps.
+    // If A, B and the input are ones, the sum counts the elements that dropout keeps.
     let text = br#"func.func @main(%w: tensor<4096x1xf32>, %x: tensor<64x4096xf32>) -> tensor<64x1xf32> {
         %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
             : (tensor<64x4096xf32>, tensor<4096x1xf32>) -> tensor<64x1xf32>
@@ -180,7 +180,7 @@ fn dropout_has_the_requested_rate() {
     };
     let (first, second) = (kept([0, 1]), kept([0, 2]));
     let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
-    // The standard deviation of a row is 0.0068, that of all rows 0.00085.
+    // The standard deviation of the mean is 0.0068 for one row, and 0.00085 for all rows.
     assert!((mean(&first) - 0.75).abs() < 0.003 && (mean(&second) - 0.75).abs() < 0.003, "{first:?}");
     assert!(first.iter().chain(&second).all(|part| (part - 0.75).abs() < 0.03), "{first:?}");
     assert_ne!(first, second);
@@ -293,7 +293,7 @@ fn experts_have_separate_adapters_as_in_peft() {
     }
 }
 
-/// A weight whose first dimension is contracted has heads, which share one `A`.
+/// A weight with several output dimensions, such as heads and features, has one adapter, whose `A` all heads share.
 #[test]
 fn heads_share_one_a() {
     let text = br#"func.func @main(%w: tensor<4x3x5xf32>, %x: tensor<6x4xf32>) -> tensor<6x3x5xf32> {

@@ -1,5 +1,5 @@
-//! The estimate of device memory keeps its ratio to the TPU compiler's figures, which are in `memory.json`, so no compiler is needed.
-//! `cargo xtask bench --only memory --tpu` measures them again.
+//! The ratio of the memory estimate to the TPU compiler's figures stays within bounds. The figures are in `memory.json`, so no compiler is
+//! needed. `cargo xtask bench --only memory --tpu` measures the figures again.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

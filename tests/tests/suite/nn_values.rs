@@ -61,7 +61,7 @@ fn blockwise_attention_matches_attention() {
                 .fold(0.0, f64::max);
             assert!(off < 2e-5, "{seen:?}: off by {off:e}");
         }
-        // There is never a tensor of all queries by all keys.
+        // No tensor contains all queries times all keys.
         let ops = blocks.bodies().flat_map(|body| blocks.walk(body));
         let results = ops.flat_map(|op| blocks.ops[op].results.to_vec());
         let squares = results.filter(|&v| blocks.shape(v).iter().filter(|&&n| n == 24).count() > 1).count();
@@ -103,14 +103,14 @@ fn sharded_cross_entropy_sends_scalars_per_example() {
     let output = Compiler::new().partition_module(g.finish(&[("loss", loss), ("dw", dw)]).unwrap()).unwrap();
     let text = output.text();
     assert!(!text.contains("all_gather") && !text.contains("all_to_all"), "{text}");
-    // The gradient of the weights is all-reduced once over "data": 16 x 1024 numbers. Everything else is per-example values of four
-    // examples.
+    // The gradient of the weights is all-reduced once over "data": 16 x 1024 numbers. All other collectives send per-example values of
+    // four examples.
     let sent = bytes_sent(&output.module);
     assert!(sent <= 16 * 1024 * 4 + 1024, "{sent} bytes are sent\n{text}");
 }
 
-/// The loss after one step of gradient descent, or its gradient with respect to each weight before the step (MAML). Applying given
-/// weights equals having variables with these values.
+/// The loss after one step of gradient descent, or its gradient with respect to each weight before the step (MAML). The model is applied to
+/// given weights, which must equal a model whose variables have these values.
 fn after_a_step(first_order: bool, gradients: bool) -> StepProgram {
     let g = graph();
     let p = Scope::new(&g).with_policy(Policy::all(F64));
@@ -168,7 +168,7 @@ fn gradients_go_through_given_weights() {
     assert!(most > 1e-2, "the second derivative is a part of it: {most}");
 }
 
-/// A model that computes with parameter averages equals one that has them as parameters.
+/// A model that computes with parameter averages equals a model whose parameters are these averages.
 #[test]
 fn a_model_is_evaluated_with_parameter_averages() {
     let Some(client) = client().unwrap() else { return };

@@ -357,7 +357,7 @@ fn stacked_layers_are_updated_separately() {
     }
 }
 
-/// The state of an ungrouped optimizer continues in a grouped one, and back.
+/// A grouped optimizer can continue from the state of an ungrouped optimizer, and the reverse.
 #[test]
 fn grouped_and_ungrouped_optimizer_state_is_compatible() {
     let Some(client) = client().unwrap() else { return };
@@ -373,7 +373,7 @@ fn grouped_and_ungrouped_optimizer_state_is_compatible() {
     assert!(error.contains("optimizer.mu.b"), "{error}");
 }
 
-/// The loss and its gradient, averaged over microbatches, equal those of the whole batch, and so do parameter averages.
+/// The loss and its gradient, averaged over microbatches, equal those of the full batch, and so do parameter averages.
 #[test]
 fn gradient_accumulation_and_parameter_averages() {
     let Some(client) = client().unwrap() else { return };
@@ -411,7 +411,7 @@ fn gradient_accumulation_and_parameter_averages() {
     }
 }
 
-/// Averages and copies of parameters have the parameters' initial values, however both are sharded, even if the parameters are given.
+/// Averages and copies of parameters have the parameters' initial values, for any shardings, even if the parameters are given.
 #[test]
 fn parameter_copies_start_as_parameters() {
     let Some(client) = client().unwrap() else { return };

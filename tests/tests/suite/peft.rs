@@ -1,4 +1,4 @@
-//! PEFT adapters on tiny random models: the logits equal those of PEFT with torch. The files are from `data/make_peft.py`.
+//! PEFT adapters on tiny random models: the logits equal those of PEFT with PyTorch. `data/make_peft.py` wrote the files.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

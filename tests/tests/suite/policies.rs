@@ -78,7 +78,7 @@ fn policies() -> Vec<Checkpoint> {
     all
 }
 
-/// A loop that rematerializes its iterations, such as blockwise attention, saves no residuals in a rematerialized layer.
+/// In a rematerialized layer, a loop that rematerializes its iterations, such as blockwise attention, saves no residuals.
 #[test]
 fn a_loop_in_a_unit_is_rematerialized_whole() {
     let g = Graph::new("step", &Mesh::new(&[("data", 1)]).unwrap());
@@ -96,7 +96,7 @@ fn a_loop_in_a_unit_is_rematerialized_whole() {
         let inside = module.ops[op].regions.iter().flat_map(|&region| module.walk(region));
         inside.filter(|&op| matches!(module.ops[op].kind, OpKind::DynamicUpdateSlice)).count()
     });
-    // The forward pass, the forward pass with residuals, and the backward pass that reads them.
+    // The loops are the forward pass, the forward pass with residuals, and the backward pass that reads the residuals.
     assert_eq!(stacks.collect::<Vec<_>>(), [0, 1, 1]);
 }
 

@@ -1,4 +1,4 @@
-//! Tiny random Hugging Face models, loaded by name, produce the same outputs as in Python. They are from `data/pretrained.py`.
+//! Tiny random Hugging Face models, loaded by name, produce the same outputs as in Python. `data/pretrained.py` wrote the models.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

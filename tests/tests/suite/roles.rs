@@ -10,8 +10,8 @@ use shardc_strategy::{Said, roles};
 use shardc_tests::shared;
 use shardc_tests::skip::{Need, skipped};
 
-/// Annotated steps of the corpus, whose arguments have no names: the loss, and the roles of the arguments in order, as in their front
-/// ends. Two return gradients instead of next state; those of PyTorch/XLA donate nothing.
+/// Annotated steps of the corpus, whose arguments have no names. Each has its loss, and the roles of the arguments in order, as in the
+/// front end. Two steps return gradients instead of the next state. The steps of PyTorch/XLA donate nothing.
 const CORPUS: &[(&str, &str)] = &[
     ("jax/hf_bart_tiny_tp_train", "res277 parameter*92 step*1 optimizer_state*184 batch*4 rng_key*1"),
     ("jax/keras_mobilenetv2_dp_train", "res420 parameter*158 model_state*104 optimizer_state*158 batch*2"),

@@ -1,5 +1,5 @@
-//! Bytes sent by each program, and the device memory that it needs. The files of `sent/` record both, so that a change to planning shows
-//! up as a diff. `SHARDC_BLESS=1` rewrites them.
+//! Bytes sent by each program, and the device memory that it needs. The files of `sent/` record both figures, so that a change to planning
+//! is visible as a diff. `SHARDC_BLESS=1` rewrites the files.
 //!
 //! Programs with annotations and training steps come from the shared data; without it the tests are skipped, and fail under
 //! `SHARDC_REQUIRE=shared`. Steps of real size are printed by JAX from `data/real_steps.py`. They need `SHARDC_PYTHON`, a Python with
@@ -73,7 +73,7 @@ struct Step {
     roles: Vec<String>,
 }
 
-/// The tested steps of `data/real_steps.py`; all of them would take minutes.
+/// The tested steps of `data/real_steps.py`. Testing all its steps would take minutes.
 const REAL_STEPS: &[&str] = &[
     "dlrm",
     "fno",

@@ -12,7 +12,7 @@ use shardc_tests::devices::{Reference, Verdict, client, compare};
 
 type Make = for<'g> fn(&'g Graph, Tensor<'g>, Tensor<'g>) -> Vec<Tensor<'g>>;
 
-/// Computations on the whole tensors `x`, `[8, 16]`, and `w`, `[16, 8]`, and the same computations on their blocks.
+/// Computations on the unsharded tensors `x`, `[8, 16]`, and `w`, `[16, 8]`, and the same computations on their blocks.
 const CASES: &[(&str, Make, Make)] =
     &[
         (
@@ -108,7 +108,7 @@ const CASES: &[(&str, Make, Make)] =
         ),
     ];
 
-/// Results, and the gradients of their weighted sum.
+/// A program that returns the results and, if requested, the gradients of their weighted sum.
 fn program(make: Make, with_gradients: bool) -> Module {
     let g = Graph::new("step", &Mesh::new(&[("data", 4), ("model", 2)]).unwrap());
     let x = g.parameter("x", [8, 16], F32).mark_sharding(spec!["data", "model"]);

@@ -1,7 +1,7 @@
 //! Compilation is deterministic: the same input produces the same bytes in every process.
 //!
-//! Each program is compiled in several processes. The hash seeds of the standard library and addresses differ between them, so an order
-//! that depends on either is detected.
+//! Each program is compiled in several processes. Hash seeds and addresses differ between the processes, so an order that depends on either
+//! is detected.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use shardc_tests::{files, program, root};
 
 const PROCESSES: usize = 3;
 
-/// Larger programs (in bytes) are slow to partition and are only propagated.
+/// The maximum size in bytes of a program that is partitioned. Larger programs are slow to partition, so they are only propagated.
 const LARGE: u64 = 100_000;
 
 /// Commands, with `%` for the program.
@@ -40,7 +40,7 @@ fn every_process_prints_the_same_bytes() {
     assert!(compared > 40, "only {compared} programs printed something");
 }
 
-/// The output of a command, or its error output, which must also be deterministic.
+/// The output of a command, or its error output if it fails. Both must be deterministic.
 fn printed(shardc: &Path, command: &[&str], file: &Path) -> Result<Vec<u8>, Vec<u8>> {
     let file = file.to_str().unwrap();
     let arguments = command.iter().map(|&word| if word == "%" { file } else { word });

@@ -1,4 +1,4 @@
-//! Python libraries read shardc's files and shardc reads theirs, bit for bit: `data/statedict.py`.
+//! Python libraries (in `data/statedict.py`) read shardc's files, and shardc reads their files, bit for bit.
 //!
 //! Python is `SHARDC_PYTHON`, which must have the package safetensors, or a `python3` that has it. Without either, the tests are skipped
 //! with a message, and fail under `SHARDC_REQUIRE=python`. Torch files are read by `torch.load` if the package torch is installed, and
@@ -120,7 +120,7 @@ fn python_reads_our_safetensors() {
             parsed(&script(&paths, "read", "")) == want,
             "what Python reads of {count} files is something else"
         );
-        // Python reads the same from an index.
+        // Python reads the same tensors from an index and its files.
         if let Some((name, text)) = &split.index {
             fs::write(folder.path().join(name), text).unwrap();
             let index: serde_json::Value = serde_json::from_str(text).unwrap();

@@ -1,4 +1,4 @@
-//! FSDP units: which parameters of a step are all-gathered again together.
+//! FSDP units: the groups of parameters of a step that are all-gathered together.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

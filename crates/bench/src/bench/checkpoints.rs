@@ -1,6 +1,6 @@
 //! Saving and restoring a state of several gibibytes on a local disk, compared with plain files, a copy in memory, and Orbax.
 //!
-//! All measurements run once or more in each round, and ratios are computed from measurements of the same round.
+//! Every measurement runs at least once in each round. Ratios are computed from measurements of the same round.
 
 use std::{
     collections::BTreeMap,
@@ -22,15 +22,15 @@ use xtask::{
 
 /// Size of the state in GiB.
 const STATE: usize = 4;
-/// Size in MiB of an array, which is stored as one shard, and of each read and write of a plain file.
+/// Size in MiB of an array, which is stored as one shard. Plain files are read and written in pieces of this size.
 const SHARD: usize = 64;
 
 const SCRIPT: &str = include_str!("../../python/orbax_checkpoints.py");
 
-/// The kernel's file that drops the page cache when it is written; it may not be writable.
+/// The kernel's file that drops the page cache when it is written. Without root privileges, the file is not writable.
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// For each measurement, its times in seconds, in all rounds.
+/// The times in seconds of each measurement, in all rounds.
 type Times = BTreeMap<&'static str, Vec<f64>>;
 
 /// The folder and the tools.

@@ -1,5 +1,5 @@
-//! Partitioning for increasing numbers of devices: time, peak memory and size of the partitioned program's text, with replica groups as
-//! lists and as mesh axes.
+//! Measures partitioning for increasing numbers of devices: time, peak memory and size of the partitioned program's text, with replica
+//! groups as lists and as mesh axes.
 
 use std::{
     fmt::Write as _,
@@ -23,7 +23,7 @@ const MESHES: [[i64; 2]; 4] = [[8, 8], [64, 64], [256, 256], [1024, 1024]];
 
 const LLAMA: &str = "corpus/jax/llama7b_2l_fsdp_tp_train.mlir";
 
-/// The measured costs of partitioning a program once.
+/// The time, peak memory and text size measured in one partitioning of a program.
 #[derive(Clone, Copy)]
 struct Taken {
     seconds: f64,

@@ -1,4 +1,4 @@
-//! Programs of any size, to measure the scaling of passes.
+//! Generates programs of any size, to measure the scaling of passes.
 //!
 //! Each program is a sequence of transformer layers on a mesh of two axes. Shapes do not depend on the mesh, so programs of one size differ
 //! only in their shardings.
@@ -33,7 +33,7 @@ impl Shape {
         let layer = LAYER.lines().count() + 6;
         match self {
             Shape::Layers | Shape::Far => layer,
-            // Counts the loop, three constants, the comparison, the addition, and two region terminators.
+            // A loop adds the `while`, three constants, the comparison, the addition, and two region terminators.
             Shape::Loops => layer + 8,
         }
     }

@@ -1,4 +1,4 @@
-//! The graph builder: time to build a graph, and the overhead of a step compared with executing its program.
+//! Measures the graph builder: the time to build a graph, and the overhead of a step compared with executing its program.
 
 use std::time::Instant;
 

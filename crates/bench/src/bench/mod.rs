@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: shardc compared with its peers on the same file.
 //!
-//! Both tools run in turns on one machine, so that other load affects both. Ratios are therefore more reliable than times.
+//! shardc and its peer run in turns on one machine, so that other load affects both. Ratios are therefore more reliable than times.
 
 mod checkpoints;
 mod corpus;
@@ -58,7 +58,7 @@ pub(crate) struct BenchArgs {
 }
 
 impl BenchArgs {
-    /// Whether the program `name` is measured: the command line names it, or it names no programs and this one is measured by default.
+    /// Whether the program `name` is measured: the command line names it, or the command line names no programs and `is_usual` holds.
     fn wants(&self, name: &str, is_usual: impl FnOnce() -> bool) -> bool {
         if self.files.is_empty() {
             is_usual()
@@ -103,7 +103,7 @@ enum Comparison {
     Graph,
 }
 
-/// Seconds by stage.
+/// The seconds that each compilation stage takes, by the name of the stage.
 type Seconds = BTreeMap<String, f64>;
 
 /// Runs the selected comparisons.

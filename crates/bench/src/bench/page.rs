@@ -71,7 +71,7 @@ pub(super) struct Compared<'a> {
     pub(super) bound: f64,
 }
 
-/// One line with the geometric mean of the ratios, and the programs above the bound, in descending order.
+/// One line with the geometric mean of the ratios, and the programs above the bound, in descending order of their ratios.
 fn verdict(peer: &str, Compared { quantity, ratios, bound }: &Compared<'_>) -> String {
     let count = ratios.len();
     let mean = (ratios.iter().map(|(ratio, _)| ratio.ln()).sum::<f64>() / count.max(1) as f64).exp();
@@ -83,7 +83,7 @@ fn verdict(peer: &str, Compared { quantity, ratios, bound }: &Compared<'_>) -> S
 }
 
 /// Returns the lines after a table. For each quantity, a line compares shardc with `peer` ("XLA's") and lists the programs above the bound.
-/// The lines `missing` follow, about programs that are not in the table.
+/// The lines `missing`, about programs that are not in the table, follow.
 pub(super) fn under(peer: &str, quantities: &[Compared<'_>], missing: &[String]) -> String {
     let verdicts = quantities.iter().map(|compared| verdict(peer, compared));
     let missing = missing.iter().map(|line| format!("* {line}"));
@@ -91,7 +91,7 @@ pub(super) fn under(peer: &str, quantities: &[Compared<'_>], missing: &[String])
     format!("\n{}\n", lines.join("\n"))
 }
 
-/// Formats a quantity with three digits in the largest unit in which it is at least one, or else in the last unit: `14.6 ms`.
+/// Formats a quantity as `14.6 ms`: with three digits, in the largest unit in which it is at least one, or else in the last unit.
 pub(super) fn three_digits(quantity: f64, units: &[(&str, f64)]) -> String {
     let found = units.iter().find(|(_, size)| quantity >= *size).or(units.last());
     let (unit, size) = found.copied().unwrap_or(("", 1.0));
@@ -104,7 +104,7 @@ pub(super) fn three_digits(quantity: f64, units: &[(&str, f64)]) -> String {
     format!("{n:.digits$} {unit}")
 }
 
-/// `AG 12, AR 3`.
+/// Formats counts of collectives as `AG 12, AR 3`.
 pub(super) fn collectives(kinds: &BTreeMap<String, u64>) -> String {
     let short = |kind: &str| match kind {
         "all-gather" => "AG".to_owned(),

@@ -1,4 +1,4 @@
-//! Propagation and partitioning, compared with Shardy's propagation in jaxlib.
+//! Compares the time of propagation and partitioning with Shardy's propagation in jaxlib.
 
 use std::{fs, path::Path, process::Command};
 

@@ -204,8 +204,8 @@ pub(super) fn slices(n: usize) -> String {
     format!("{HEAD}func.func @main(%a: {ty} {}) -> {ty} {{\n{body}}}\n", sharded(0))
 }
 
-/// A sum and a matmul of two matrices on a mesh of `n` axes of size two. One matrix has a dimension that all axes shard, the other one that
-/// all axes shard in reverse order.
+/// A sum and a matmul of two matrices on a mesh of `n` axes of size two. All axes shard the rows of one matrix, and in reverse order, the
+/// columns of the other.
 pub(super) fn axes(n: usize) -> String {
     let mesh = list(n, |i| format!("\"a{i}\"=2"));
     let (up, down) = (list(n, |i| format!("\"a{i}\"")), list(n, |i| format!("\"a{}\"", n - 1 - i)));

@@ -1,4 +1,4 @@
-//! Propagation alone, compared with Shardy's, and its scaling with the program and with the mesh.
+//! Compares the time of propagation with Shardy's, and measures how it grows with the program and with the mesh.
 
 use std::{
     fs,

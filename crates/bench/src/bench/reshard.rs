@@ -1,5 +1,5 @@
-//! Bytes that a device receives in every reshard on small meshes, compared with the bytes of its new block that it lacks before the
-//! reshard, and with XLA's partitioner.
+//! Compares the bytes that a device receives in every reshard on small meshes with the bytes of its new block that the device lacks before
+//! the reshard, and with the bytes that it receives with XLA's partitioner.
 //!
 //! For the comparison with XLA, its partitioner runs on a program that consists of only the reshard. Its results are cached in a file,
 //! because they take minutes.
@@ -25,13 +25,14 @@ const EVEN: &[&[i64]] = &[&[25_165_824], &[6144, 6144], &[384, 384, 384]];
 /// Shapes that no axis divides.
 const UNEVEN: &[&[i64]] = &[&[25_165_813], &[6143, 6137], &[383, 389, 379]];
 
-/// Upper bound of the ratio of received bytes to lacking bytes (those of its new block that a device does not have before the reshard).
+/// Upper bound of the ratio of received bytes to lacking bytes, which are the bytes of its new block that a device does not have before the
+/// reshard.
 const BOUND: f64 = 1.25;
 
-/// If a mesh and a shape have more than [`MANY`] pairs of shardings, only one in this many is compared with XLA.
+/// If a mesh and a shape have more than [`MANY`] pairs of shardings, one of every `SAMPLE` pairs is compared with XLA.
 const SAMPLE: usize = 8;
 
-/// If a mesh and a shape have more pairs of shardings than this, only some of the pairs are compared with XLA.
+/// The maximum number of pairs of shardings of a mesh and a shape for which all pairs are compared with XLA.
 const MANY: usize = 4000;
 
 /// Upper bound of the ratio of received bytes to those in XLA's partition. It is above 1, because for uneven shapes the programs differ by
@@ -346,7 +347,7 @@ fn verdict(rows: &[Row]) -> String {
 fn line(mesh: &str, sizes: &str, rows: &[&Row]) -> String {
     let mean = |ratios: &[f64]| ratios.iter().sum::<f64>() / ratios.len().max(1) as f64;
     let worst = |ratios: &[f64]| ratios.iter().copied().fold(0.0, f64::max);
-    // Excludes reshards in which each device already has its new block: for these, the ratio is not defined.
+    // If each device already has its new block, the ratio of the reshard is not defined.
     let lacking = || rows.iter().filter(|row| row.ours.lacking > 0);
     let ours: Vec<f64> = lacking().map(|row| row.ratio()).collect();
     let xla: Vec<f64> = lacking().filter_map(|row| Some(row.xla? / row.ours.lacking as f64)).collect();

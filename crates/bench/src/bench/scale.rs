@@ -1,5 +1,5 @@
-//! Scaling of shardc's commands with the size of the program: CPU time and peak memory of the process. Each program is twice as large as
-//! the previous one.
+//! Measures how CPU time and peak memory of shardc's commands grow with the size of the program. Each program is twice as large as the
+//! previous one.
 
 use std::{
     fmt::Write as _,
@@ -194,7 +194,7 @@ fn watch(child: &mut Child) -> Result<Usage> {
     let folder = format!("/proc/{}", child.id());
     let mut usage = Usage { seconds: 0.0, bytes: 0.0 };
     loop {
-        // If the process has ended, its files no longer exist, and the last numbers are kept.
+        // The files no longer exist after the process has ended. The last figures are then kept.
         let bytes = fs::read_to_string(format!("{folder}/status")).ok().and_then(|text| peak_bytes(&text));
         usage.bytes = bytes.unwrap_or(0.0).max(usage.bytes);
         let seconds = fs::read_to_string(format!("{folder}/stat")).ok().and_then(|text| cpu_seconds(&text));

@@ -1,4 +1,4 @@
-//! Time of training steps on virtual CPU devices: shardc's partition of a program compared with XLA's own.
+//! Compares the time of training steps on virtual CPU devices for shardc's and XLA's partition of the same program.
 //!
 //! One jaxlib process compiles both programs with the same options and executes them in turns on the same inputs. XLA partitions the
 //! annotated file itself; the other program is the output of `shardc partition` for this file, in replica mode. Virtual devices share the
@@ -25,7 +25,7 @@ const SCRIPT: &str = include_str!("../../python/step_time.py");
 /// machine.
 const STEPS: usize = 5;
 
-/// Programs above this ratio of step times are listed after the table.
+/// The ratio of step times above which a program is listed after the table.
 const BOUND: f64 = 1.05;
 
 /// The comparison of one program, or the reason why there is none.
@@ -37,7 +37,7 @@ struct Row {
 struct Times {
     ours: Side,
     xla: Side,
-    /// The ratio of shardc's to XLA's CPU time, summed over all devices. It depends less on other load than the step time.
+    /// The ratio of shardc's to XLA's CPU time, summed over all devices. Other load affects this ratio less than the ratio of step times.
     cpu: f64,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         println!("{}", line(&row));
         rows.push(row);
     }
-    // Rows are sorted by ratio, so that the worst program is last, next to the prompt. Programs without a comparison are reported after the
+    // Rows are sorted by ratio, so that the slowest program relative to XLA is last. Programs without a comparison are reported after the
     // table.
     rows.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     let table = table(&rows);

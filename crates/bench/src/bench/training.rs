@@ -1,5 +1,5 @@
-//! A training step of a transformer with any number of layers, as a front end writes it without functions or loops for layers: the forward
-//! pass, the backward pass and the weight updates follow one another.
+//! Generates a training step of a transformer with any number of layers. As in the output of a front end, layers are neither functions nor
+//! loops: the forward pass, the backward pass and the weight updates follow one another.
 //!
 //! Weights are sharded over both axes of the mesh (FSDP and tensor parallelism), the batch over the first axis.
 

@@ -1,5 +1,5 @@
-//! jaxlib writes every program of the corpus as bytecode and as portable artifacts for several versions. These must parse as the same
-//! module as the program's text.
+//! jaxlib writes every program of the corpus as bytecode and as portable artifacts for several versions. Each of these files must parse as
+//! the same module as the program's text.
 
 use anyhow::Result;
 

@@ -14,7 +14,7 @@ struct Exception {
     reason: String,
 }
 
-/// The expected differences of one part of the conformance tests.
+/// The list of expected differences of one part of the conformance tests.
 #[derive(Debug, Default)]
 pub(super) struct Exceptions(Vec<Exception>);
 
@@ -37,19 +37,19 @@ impl Exceptions {
         lines.map(exception).collect::<Result<_>>().map(Exceptions)
     }
 
-    /// The index of the line that permits `part` of the file at `path` to differ.
+    /// The index of the first entry that permits `part` of the file at `path` to differ.
     pub(super) fn find(&self, path: &str, part: &str) -> Option<usize> {
         let is_part = |e: &Exception| e.parts.is_empty() || e.parts.iter().any(|p| p == part);
         let fits = |e: &Exception| is_part(e) && fits(&e.path, path);
         self.0.iter().position(fits)
     }
 
-    /// The indices of the lines for the file at `path`.
+    /// The indices of the entries for the file at `path`.
     pub(super) fn about(&self, path: &str) -> impl Iterator<Item = usize> {
         self.0.iter().enumerate().filter(move |(_, e)| fits(&e.path, path)).map(|(line, _)| line)
     }
 
-    /// The pattern of a line, and its reason.
+    /// The path pattern of an entry, and its reason.
     pub(super) fn line(&self, line: usize) -> (&str, &str) {
         self.0.get(line).map_or(("", ""), |e| (&e.path, &e.reason))
     }

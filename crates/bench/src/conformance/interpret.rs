@@ -1,8 +1,8 @@
 //! Runs StableHLO's interpreter tests as multi-device programs, each with random shardings in both SPMD modes, and compares the results
 //! with those that the test expects.
 //!
-//! A program of `shardc-tests` does the work (see its module `interpret`), and announces each test before it starts. XLA may abort the
-//! process on an invalid program; the tests then continue after that program.
+//! A program of `shardc-tests` runs the tests (see its module `interpret`), and announces each test before it starts. XLA may abort the
+//! process on an invalid program. A new process then continues after that program.
 //!
 //! Tests that cannot run, and expected failures, are listed in `tests/conformance/interpret.txt`.
 
@@ -25,7 +25,7 @@ use xtask::{process, setup, workspace::Workspace};
 
 /// The folders of interpreter tests.
 const FOLDERS: [&str; 2] = ["tests/interpret", "testdata"];
-/// Time limit of a program: devices that wait for each other would never finish.
+/// Time limit of a program, because devices that deadlock never finish.
 const PATIENCE: Duration = Duration::from_secs(150);
 
 /// The outcomes of a test's programs.
@@ -172,7 +172,7 @@ struct Session<'a> {
 impl Session<'_> {
     fn run(&mut self) -> Result<()> {
         for old in fs::read_dir(self.dir).into_iter().flatten().flatten() {
-            // A file that cannot be removed is overwritten.
+            // A file that cannot be removed is overwritten later.
             let _ = fs::remove_file(old.path());
         }
         let mut after = None;

@@ -1,8 +1,8 @@
 //! `cargo xtask conformance`: runs shardc on the test files of StableHLO and Shardy and on the corpus of real programs.
 //!
 //! The files and the corpus are in `shared/` next to the checkout; the programs of the part `jax` are in `tests/conformance/jax`. Expected
-//! differences are listed with their reasons in `tests/conformance/`. Any other difference is an error, as is a listed difference that no
-//! longer occurs.
+//! differences are listed with their reasons in `tests/conformance/`. Any other difference is an error, and so is a listed difference that
+//! no longer occurs.
 
 mod bytecode;
 mod exceptions;

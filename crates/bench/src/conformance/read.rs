@@ -72,7 +72,7 @@ fn check(root: &Path, folder: &str, exceptions: &Exceptions, args: &ConformanceA
         }
         let text = fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
         let as_it_was = folder.starts_with("corpus");
-        // Only with this option, the comment `// -----` separates programs.
+        // The comment `// -----` separates programs only with this option.
         let split = text.contains("-split-input-file");
         let programs = if split { text.split("// -----").collect() } else { vec![&*text] };
         for (number, program) in programs.into_iter().enumerate() {

@@ -1,7 +1,7 @@
-//! Runs Shardy's own tests with `shardc opt` in place of `sdy_opt`, and counts functions: each `CHECK-LABEL` begins one.
+//! Runs Shardy's own tests with `shardc opt` in place of `sdy_opt`, and counts functions. Each `CHECK-LABEL` begins a function.
 //!
-//! Expected failures are listed in `tests/conformance/shardy.txt`. An unlisted failure is an error, as is a listed function that passes.
-//! Tests for Shardy's interpreter are counted separately.
+//! Expected failures are listed in `tests/conformance/shardy.txt`. An unlisted failure is an error, and so is a listed function that
+//! passes. Tests for Shardy's interpreter are counted separately.
 
 use std::{
     collections::BTreeSet,
@@ -36,7 +36,7 @@ enum Outcome {
     Failed(String),
 }
 
-/// Runs the files; prints the number of functions that passed in each.
+/// Runs the files, and prints the number of functions that passed in each file.
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
     setup::run(&[])?;
     let shardc = process::step("build shardc", || demo::build(workspace, args.release))?;

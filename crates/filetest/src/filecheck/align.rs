@@ -72,8 +72,8 @@ enum Old<'a> {
     Wild(&'a Piece),
 }
 
-/// Converts `line` to a pattern. It covers as much of the line as `old` did of the old line, and keeps expressions and variables of `old`
-/// that still match.
+/// Converts `line` to a pattern. The pattern covers as much of the line as `old` covered of the old line, and keeps expressions and
+/// variables of `old` that still match.
 pub(super) fn adapted(old: &Pattern, line: &str, names: &Names<'_>, options: &Options) -> String {
     let text = aligned(old, line, names);
     let matches = |text: &str| {
@@ -118,7 +118,7 @@ fn fill(gap: &[Old<'_>], text: &str, names: &Names<'_>, out: &mut String) {
     {
         return push_markup(out, &markup);
     }
-    // If the old tokens set a variable, value names in the new text are candidates for its value.
+    // If the old tokens set a variable, the new value of the variable may be a value name in the new text.
     let mut sets = gap.iter().filter_map(|old| match old {
         Old::Wild(piece @ Piece::Set(..)) => Some(*piece),
         _ => None,

@@ -11,8 +11,8 @@
 //! | `CHECK-NOT:`, `--implicit-check-not`, `CHECK-LABEL:` | unchanged: these state what is tested |
 //!
 //! The new text covers as much of the line as the old text did. Expressions and variables that match the new text are kept. A value name
-//! that is the value of a variable in the block becomes that variable. If a later directive uses a variable that would be lost, or no rule
-//! applies, the line is unchanged and the reason is reported.
+//! that is the value of a variable in the block becomes that variable. If a later directive uses a variable that would be lost, or if no
+//! rule applies, the line is unchanged and the reason is reported.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,7 +33,7 @@ use super::{
     read,
 };
 
-/// The environment variable with the path of the log of rewrites. FileCheck rewrites only if it is set.
+/// The environment variable with the path of the log of rewrites. FileCheck rewrites check lines only if the variable is set.
 pub const LOG: &str = "SHARDC_BLESS_LOG";
 
 /// Maximum number of lines inserted before a line that appears later than expected.
@@ -66,7 +66,7 @@ pub fn bless(checks: &str, name: &str, input: &str, options: &Options) -> Blesse
     let mut all = Blessed { text: checks.to_owned(), ..Blessed::default() };
     let input = canonical(input, options);
     let mut refused: BTreeSet<usize> = BTreeSet::new();
-    // A bound on the number of rounds. Each round changes or refuses one directive, and few directives are changed more than once.
+    // The number of rounds is bounded. Each round changes or refuses one directive, and few directives are changed more than once.
     for _ in 0..64 + 4 * checks.lines().count() {
         let directives = match read(&all.text, name, &input, options) {
             Ok(directives) => directives,
@@ -304,7 +304,7 @@ impl Blessing<'_> {
         }
     }
 
-    /// The variables that the directive sets and another directive uses, but that `kept` does not set.
+    /// The variables that the directive sets and a later directive uses, but that `kept` does not set.
     fn lost(&self, kept: &[Piece]) -> Vec<&str> {
         let sets = |piece: &Piece, wanted: &str| matches!(piece, Piece::Set(name, _) if name == wanted);
         let mut lost = Vec::new();

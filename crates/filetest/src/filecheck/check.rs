@@ -10,7 +10,7 @@ use super::{
 /// A directive that the input does not satisfy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Its index in the file.
+    /// The index of the directive in the file.
     pub(super) directive: usize,
     /// The reason.
     pub reason: Reason,
@@ -38,17 +38,17 @@ pub enum Reason {
     },
     /// The text occurs, but not on the required line.
     Elsewhere {
-        /// Its range.
+        /// The range of the text.
         at: Range<usize>,
     },
     /// The text must not occur.
     Excluded {
-        /// Its range.
+        /// The range of the text.
         at: Range<usize>,
     },
 }
 
-/// A directive that consumes a match, with the `-DAG` and `-NOT` directives before it.
+/// A directive that is neither `-DAG` nor `-NOT`, with the `-DAG` and `-NOT` directives before it.
 struct Stop {
     /// The index of the directive; `None` for the end of the input.
     directive: Option<usize>,

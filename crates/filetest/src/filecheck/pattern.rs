@@ -69,7 +69,7 @@ impl Pattern {
         let text = super::canonical(text, options);
         let pieces = if is_literal { vec![Piece::Text(text.clone())] } else { pieces(&text, line)? };
         let pattern = Pattern { source: text, pieces };
-        // Reports an invalid expression here instead of at its first use.
+        // Expressions are compiled here, so that an invalid expression is reported even if it is never used.
         for piece in &pattern.pieces {
             if let Piece::Expression(expression) | Piece::Set(_, expression) = piece {
                 compiled(&translated(expression)?)?;
@@ -187,7 +187,8 @@ impl Number {
         }
     }
 
-    /// Markup that matches `text` on a line, counted from 0: unchanged, or with a different line offset.
+    /// Markup that matches `text` on the line `line` (counted from 0): the unchanged expression, or an expression of `@LINE` with a new
+    /// offset. `None` if there is no such markup.
     pub(super) fn kept(&self, text: &str, line: usize, values: &Values) -> Option<String> {
         if self.is_of_line {
             let distance = text.parse::<i64>().ok()? - i64::try_from(line + 1).ok()?;
@@ -266,7 +267,7 @@ fn pieces(text: &str, line: usize) -> Result<Vec<Piece>, String> {
             out.push(substitution(block, line)?);
             rest = after.get(2..).unwrap_or_default();
         } else {
-            // The first of three brackets is literal text.
+            // If three brackets are adjacent, the first one is literal text.
             let next =
                 |mark| rest.char_indices().skip(1).map(|(at, _)| at).find(|&at| starts(rest, at, mark));
             let end = next("{{").into_iter().chain(next("[[")).min().unwrap_or(rest.len());
@@ -282,7 +283,7 @@ fn starts(text: &str, at: usize, mark: &str) -> bool {
     text.get(at..).is_some_and(|rest| rest.starts_with(mark))
 }
 
-/// The position of the closing `]]`, after any brackets of the expression inside.
+/// The position of the closing `]]`, which follows any brackets in the expression.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     let mut bytes = text.bytes().enumerate();

@@ -38,8 +38,8 @@ pub(super) fn sharding(mesh: &Mesh, sharding: &TensorSharding) -> Sharding {
     }
 }
 
-/// The entries of arrays, each with the blocks that this process saves. A replicated block is saved from the first device that
-/// holds it. [`blocks_of`] provides the elements.
+/// The entries of arrays, each with the blocks that this process saves. The devices or processes that hold a replicated block take turns
+/// saving it. [`blocks_of`] provides the elements.
 ///
 /// # Errors
 /// An array is unreduced (SH1311).
@@ -88,7 +88,7 @@ pub fn blocks_of<'a>(
 }
 
 /// Restores the shards of this process's devices, with the sharding of each port, regardless of the sharding with which they were saved.
-/// Each block is read once and copied to all devices that hold it. `None` for arrays missing from the checkpoint, if `fit` allows it.
+/// Each block is read once and copied to all devices that hold it. An array that the checkpoint lacks is `None`, if `fit` allows it.
 ///
 /// # Errors
 /// The checkpoint does not match the request (SH1309: all mismatches), or those of [`Checkpoint::restore`].
@@ -115,7 +115,7 @@ pub fn restore_arrays(
         let holders = regions(layout, placement.places()).remove(&want.regions[region]).unwrap_or_default();
         let block = block(want, layout, &want.regions[region], std::mem::take(elements))?;
         put(client, there[number].devices(), &block, &holders, &mut buffers[number])?;
-        // The devices have copies, so the memory is reused for the next block.
+        // The devices have copies of the block, so its memory is reused for the next block.
         *elements = block.data;
         Ok(())
     };
@@ -168,7 +168,7 @@ fn regions(layout: &ShardLayout, places: &[usize]) -> BTreeMap<Region, Vec<usize
     regions
 }
 
-/// Returns a block, padded to the local shape.
+/// A block with the elements `elements` of a region, padded with zeros to the local shape.
 fn block(
     want: &Wanted,
     layout: &ShardLayout,

@@ -9,10 +9,10 @@ use crate::checkpoint::arrays::{self, Saving};
 use crate::exec::Port;
 use crate::train::{State, Step};
 
-/// Saves the state of a step at a path of a store. A replicated block is saved from the first device that holds it.
+/// Saves the state of a step at a path of a store. Each replicated block is saved once.
 ///
 /// # Errors
-/// An array is unreduced, the state is lost (SH0722), or those of [`save_parts`](super::save_parts).
+/// Those of [`parts`] and of [`save_parts`](super::save_parts).
 pub fn save(
     store: &Store,
     path: &str,
@@ -69,7 +69,7 @@ pub fn restore_into(checkpoint: &Checkpoint, step: &Step, state: &mut State, fit
     Ok(())
 }
 
-/// Reads the variables of a checkpoint: of each, the shards of this process's devices.
+/// Reads the shards of this process's devices for each variable that the checkpoint contains.
 fn read(checkpoint: &Checkpoint, step: &Step, fit: &Fit) -> Result<IndexMap<String, ShardedArray>, Error> {
     let placement = step.program().executable().placement();
     let ports: Vec<(String, &Port)> =

@@ -18,7 +18,7 @@ pub enum Differentiated {
     Partly(&'static str),
     /// The derivative is zero everywhere, as for step functions and predicates.
     Zero,
-    /// No operand or no result is differentiable: they are integers, booleans or tokens, or there are none.
+    /// Either no operand or no result has floats or complex numbers.
     None,
     /// Differentiation fails, with this error code.
     Refused(&'static str),
@@ -37,7 +37,7 @@ impl fmt::Display for Differentiated {
     }
 }
 
-/// How each operation that a probe represents is differentiated; the probe's own operation is first.
+/// How the operation of a probe, and each operation with the same coverage, is differentiated. The probe's own operation is first.
 pub(super) fn derivatives(probe: &Probe) -> Vec<(&'static str, Differentiated)> {
     let mut out = vec![(probe.op, of_program(probe.program))];
     for name in stands_for(probe.op).into_iter().filter(|&name| name != probe.op) {
@@ -68,7 +68,7 @@ fn of_elementwise(name: &str) -> Option<Differentiated> {
              }}"
             )
         };
-        // Element types are checked with the corresponding operation without implicit broadcast.
+        // The verifier checks the element types on the corresponding operation without implicit broadcast.
         let alike = BroadcastOp::parse(name).map_or(name, |op| op.op().name());
         shardc_ir::verify(&shardc_stablehlo::parse(&text(alike)).ok()?).ok()?;
         Some(of_program(&text(name)))

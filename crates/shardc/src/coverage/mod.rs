@@ -1,7 +1,7 @@
 //! How the partitioner handles each operation when one of its factors is sharded.
 //!
-//! The table is measured, not written by hand: a small program for each operation is planned and localized once for each factor of its
-//! sharding rule (like an einsum label; see [`ShardingRule`]). The factor is sharded over two devices, which divide it evenly, and over
+//! The table is measured, not written by hand: a small program for each operation is planned and localized for each factor of its sharding
+//! rule. A factor is like an einsum label; see [`ShardingRule`]. The factor is sharded over two devices, which divide it evenly, and over
 //! three, which do not. The planned and the localized program show how the operation was partitioned.
 
 mod derivative;
@@ -27,11 +27,11 @@ pub struct OpCoverage {
     pub same: Vec<&'static str>,
     /// The variant of the operation in this row; empty for the usual form.
     pub form: &'static str,
-    /// Its operands and results, with a letter as label of each factor: `[i,k],[k,j] -> [i,j]`.
+    /// The operands and results of the operation, with a letter for each factor: `[i,k],[k,j] -> [i,j]`.
     pub dims: String,
     /// One entry for each factor.
     pub factors: Vec<FactorCoverage>,
-    /// How this operation, and each that is partitioned in the same way, is differentiated.
+    /// How `op`, and each operation that is partitioned in the same way, is differentiated.
     pub derivatives: Vec<(&'static str, Differentiated)>,
 }
 
@@ -51,11 +51,11 @@ pub struct FactorCoverage {
 /// How devices compute an operation together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct How {
-    /// Each device computes only its shard, not the entire operation.
+    /// Each device computes only a shard of the operation, not the entire operation.
     pub in_parts: bool,
-    /// The operands are first resharded along another dimension.
+    /// The operands are first resharded: other dimensions are sharded instead of the requested one.
     pub moved: bool,
-    /// Devices receive the borders of neighbouring shards (halo exchange).
+    /// Devices receive the borders of neighboring shards (halo exchange).
     pub halo: bool,
     /// Devices mask padding, or elements of other shards.
     pub masked: bool,
@@ -231,8 +231,8 @@ fn by_factor(rule: &ShardingRule) -> Vec<Split> {
         .collect()
 }
 
-/// For an operation without a rule, returns a [`Split`] for each dimension of its first tensor of highest rank. The split includes the same
-/// dimension of all tensors of that shape.
+/// For an operation without a rule, returns a [`Split`] for each dimension of the last operand or result of highest rank. The split
+/// includes the same dimension of all tensors of that shape.
 fn by_dimension(module: &Module, op: OpId) -> Vec<Split> {
     let data = &module.ops[op];
     let shapes =

@@ -1,4 +1,4 @@
-//! Partitions a program with one sharded factor of an operation, and reports how the operation was partitioned.
+//! Partitions a program in which one factor of an operation is sharded, and reports how the operation was partitioned.
 
 use shardc_ir::{
     AxisRef, Diagnostic, DimSharding, EntityRef, Mesh, Module, OpId, OpKind, SpmdMode, TensorSharding,
@@ -39,7 +39,7 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     let own_collectives = count(module, |kind| kind.collective().is_some());
     annotate(module, entry, op, split, devices);
     inline_calls(module)?;
-    // Looked up again, because removing functions changes the ids of others.
+    // The entry is looked up again, because removing functions changes the ids of others.
     let entry = module.entry().ok_or_else(|| vec![module.no_entry()])?;
     let Some(body) = module.funcs[entry].body else { return Ok(How::default()) };
     decompose(module, body);
@@ -76,7 +76,7 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     localize(module, entry, SpmdMode::Replica, None)?;
     let permutes = count(module, |kind| matches!(kind, OpKind::CollectivePermute(_)));
     let others = count(module, |kind| kind.collective().is_some()) - permutes;
-    // If the operation was replaced, its own shardings are not informative, but the reported all-gathers are.
+    // If planning replaced the operation, its own shardings are stale. The result is then sharded unless an all-gather was reported.
     let (in_place, elsewhere) = if is_there { (in_place, elsewhere) } else { (gathers.is_empty(), false) };
     let halo = in_place && permutes > 0 && own_collectives == 0;
     if stepwise && permutes == 0 {
@@ -92,7 +92,7 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     })
 }
 
-/// Shards the dimensions along a mesh of one axis; the rest is replicated.
+/// Shards the dimensions of `split` along a mesh of one axis, and replicates all other dimensions.
 fn annotate(module: &mut Module, entry: shardc_ir::FuncId, op: OpId, split: &Split, devices: i64) {
     let mesh = module.add_mesh("mesh", Mesh::new([("x", devices)]));
     let data = &module.ops[op];

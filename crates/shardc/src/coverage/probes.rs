@@ -1,9 +1,9 @@
 //! A small program for each operation, on which its coverage is observed.
 //!
-//! Sizes are multiples of two and not of three, so that two devices divide them evenly and three do not. They are large enough that
-//! an all-gather is never cheaper.
+//! Sizes are multiples of two and not of three, so that two devices divide them evenly and three do not. The sizes are large enough
+//! that an all-gather is never cheaper than another way to partition.
 
-/// A program that contains the operation.
+/// A small program that contains one operation.
 pub(super) struct Probe {
     /// The operation's name, with dialect.
     pub(super) op: &'static str,

@@ -4,7 +4,7 @@ use super::*;
 const ABOUT_OTHERS: &[&str] = &[
     "func.call",
     "func.return",
-    // Emitted by resharding if no Shardy collective fits.
+    // Resharding emits this operation if no Shardy collective fits.
     "shardc.exchange",
     "sdy.all_gather",
     "sdy.all_reduce",

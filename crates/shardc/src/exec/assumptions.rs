@@ -1,9 +1,9 @@
-//! Assumptions of [`verify`](super::verify()) about choices that StableHLO leaves to the implementation.
+//! Choices that StableHLO leaves to the implementation, and the assumptions that [`verify`](super::verify()) makes about them.
 
 use shardc_ir::reducer::{is_identity, reduction_of};
 use shardc_ir::{Module, OpId, OpKind};
 
-/// The choices that [`verify`](super::verify()) makes for a program, one sentence each without a full stop.
+/// The assumptions that [`verify`](super::verify()) makes about a program, one sentence each without a full stop.
 #[must_use]
 pub fn assumptions(original: &Module) -> Vec<String> {
     let ops: Vec<OpId> = original.bodies().flat_map(|body| original.walk(body)).collect();

@@ -16,7 +16,7 @@ pub struct OutputCheck {
     pub index: usize,
     /// The name, if the program gives one.
     pub name: Option<String>,
-    /// The type.
+    /// The element type and the global shape.
     pub ty: TensorType,
     /// The difference from the single-device output.
     pub difference: Difference,
@@ -29,22 +29,22 @@ pub struct OutputCheck {
 /// The comparison in double precision of two programs whose difference exceeds the tolerance.
 #[derive(Clone, Copy, Debug)]
 pub struct InDouble {
-    /// The difference of the output in double precision.
+    /// The difference between the outputs of the two programs in double precision.
     pub difference: Difference,
-    /// The change of the single-device output in double precision if every input changes in its last place.
+    /// The change of the single-device output in double precision if every float input changes by one unit in the last place.
     pub noise: Difference,
 }
 
 /// The tolerance in double precision for a different order of summation.
 const DOUBLE: f64 = 1e-9;
 
-/// The largest fraction of a rounding difference that remains in double precision. Usually it is about `2^-29` of the difference in single
-/// precision; 2e-5 was observed with an optimizer that divides a near-zero gradient by its own magnitude. A difference caused by a bug does
-/// not shrink.
+/// The largest fraction of a rounding difference that remains in double precision. Usually about `2^-29` of the difference in single
+/// precision remains; 2e-5 was observed with an optimizer that divides a near-zero gradient by its own magnitude. A difference caused by a
+/// bug does not shrink.
 const LEFT_OF_ROUNDING: f64 = 1e-4;
 
-/// The tolerance, as a multiple of the change of the output if every input changes by one unit in the last place. If that change is large,
-/// the output is rounding noise in any precision, such as a zero gradient divided by its own magnitude.
+/// The tolerance, as a multiple of the change of the output if every input changes by one unit in the last place. If the output changes
+/// much, it is rounding noise in any precision, such as a zero gradient divided by its own magnitude.
 const TIMES_NOISE: f64 = 8.0;
 
 impl OutputCheck {
@@ -54,8 +54,8 @@ impl OutputCheck {
         self.difference.within(self.tolerance) || self.is_rounding()
     }
 
-    /// Whether the output differs because the program amplifies rounding: in double precision the programs agree, or their difference
-    /// almost vanishes, or is no larger than changes in the last place of the inputs explain.
+    /// Whether the output differs because the program amplifies rounding. This is the case if in double precision, the programs agree,
+    /// their difference almost vanishes, or changes in the last place of the inputs cause a similar difference.
     #[must_use]
     pub fn is_rounding(&self) -> bool {
         let is_little = |InDouble { difference, noise }: InDouble| {
@@ -67,7 +67,7 @@ impl OutputCheck {
 }
 
 /// Runs `original` on one device and its partitioned program `output` on all devices with the same seeded inputs, and compares
-/// every output. If one differs, both are run again in double precision, which separates rounding from a bug.
+/// every output. If an output differs, both programs are run again in double precision, which separates rounding from a bug.
 ///
 /// # Errors
 /// Either program does not compile or run, or exceeds the default [`Limits`]: this machine's memory or half an hour.
@@ -92,7 +92,7 @@ pub fn verify_within(
     limits: Limits,
 ) -> Result<Vec<OutputCheck>, Error> {
     if client.platform_name() == "cpu" {
-        // Checked before inputs are generated and programs are compiled.
+        // The memory is checked before inputs are generated and programs are compiled.
         verify_need(&output.interface).check("comparing the two programs", limits.memory)?;
     }
     let inputs = random_inputs(&output.interface, seed)?;
@@ -103,7 +103,7 @@ pub fn verify_within(
     Ok(checks)
 }
 
-/// Rejects a program whose outputs differ between devices: they cannot be compared with a single-device output.
+/// Rejects a program with a wrong output that may differ between devices: such an output cannot be compared with a single-device output.
 fn refuse_results_that_differ(original: &Module, checks: &[OutputCheck]) -> Result<(), Error> {
     let Some(wrong) = checks.iter().find(|check| !check.ok()) else { return Ok(()) };
     let consequence = format!("output {} differs between devices", wrong.index);

@@ -19,7 +19,7 @@ pub fn disagreement(index: usize, found: &ReplicaDisagreement) -> Error {
 }
 
 /// Attributes an error about devices that disagree to the program, if results of its manual computations may differ along axes
-/// that their shardings leave out (SH0328). Other errors are returned as they are.
+/// that their shardings do not contain (SH0328). Other errors are returned unchanged.
 #[must_use]
 pub fn attribute_disagreement(original: &Module, error: Error) -> Error {
     let diagnostics = error.diagnostics();
@@ -30,11 +30,11 @@ pub fn attribute_disagreement(original: &Module, error: Error) -> Error {
     }
 }
 
-/// An error that names the first manual computation of the program with results that may differ along axes that their shardings
-/// leave out; `None` if there is none. `consequence` is what was observed.
+/// An error that names the first manual computation with a result that may differ along axes that its sharding does not contain; `None`
+/// if there is none. `consequence` describes the observed difference.
 pub(super) fn results_that_differ(original: &Module, consequence: &str) -> Option<Diagnostic> {
     let mut module = original.clone();
-    // If GSPMD shardings cannot be converted or calls cannot be inlined, there is nothing to examine.
+    // If GSPMD shardings cannot be converted or calls cannot be inlined, the program is searched as it is.
     if import_gspmd(&mut module, None).is_err() || inline_calls(&mut module).is_err() {
         module = original.clone();
     }

@@ -1,4 +1,4 @@
-//! Limits on the resources of an execution on this machine, and its requirements.
+//! Limits on the memory and time of an execution on this machine, and estimates of the memory that it needs.
 
 use std::time::Duration;
 
@@ -58,8 +58,8 @@ pub fn run_need(interface: &Interface) -> MemoryNeed {
     need
 }
 
-/// The minimum memory for verifying a partitioned program: that of the larger of the two executions, including the arrays that are kept for
-/// the comparison.
+/// The minimum memory for verifying a partitioned program: the larger of the memory of the single-device execution and of the partitioned
+/// execution, including the arrays that are kept for the comparison.
 pub(super) fn verify_need(interface: &Interface) -> MemoryNeed {
     let (inputs, outputs) = (on_host(&interface.inputs), on_host(&interface.outputs));
     let mut single = MemoryNeed::default();
@@ -72,7 +72,7 @@ pub(super) fn verify_need(interface: &Interface) -> MemoryNeed {
     if single.total() > partitioned.total() { single } else { partitioned }
 }
 
-/// The memory of running a compiled program in addition to its inputs, which are already on the host.
+/// The memory that a compiled program needs to run, without its inputs on the host, which are already allocated.
 pub(super) fn program_need(program: &Program) -> MemoryNeed {
     let mut need = MemoryNeed::default();
     let devices = program.executable().devices().len() as u64;

@@ -89,7 +89,7 @@ pub fn layout(interface: &Interface, tensor: &InterfaceTensor) -> Result<ShardLa
     Ok(layout.with_addends(addends, tensor.sharding.reduction)?)
 }
 
-/// Rejects types that host arrays cannot represent.
+/// Rejects a token, which host arrays cannot represent.
 fn no_token(tensor: &InterfaceTensor) -> Result<(), Error> {
     if !tensor.is_token {
         return Ok(());

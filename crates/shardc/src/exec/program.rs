@@ -86,10 +86,10 @@ pub struct Program {
 
 impl Program {
     /// Compiles a module for one device, ignoring its annotations. A named computation is replaced by its body. A manual
-    /// computation is unrolled over its coordinates, with arithmetic instead of collectives.
+    /// computation is unrolled over the coordinates of its devices, with arithmetic instead of collectives.
     ///
     /// # Errors
-    /// The back end rejects it, or a manual computation cannot be unrolled.
+    /// The back end rejects the program, or a manual computation cannot be unrolled.
     pub fn single(client: &Client, module: &Module) -> Result<Program, Error> {
         // Back ends do not know the custom calls that represent shardings. Import converts them to sharding constraints, which are then
         // removed.
@@ -107,7 +107,7 @@ impl Program {
             let module = plain.to_mut();
             inline_calls(module)?;
             if let Some(entry) = module.entry() {
-                // Unrolling does not support collectives with a root, or collectives that are custom calls: these are rewritten first.
+                // Unrolling supports neither collectives with a root nor collectives that are custom calls. Both are rewritten first.
                 if let Some(body) = module.funcs[entry].body
                     && is_needed(module, body)
                 {
@@ -136,7 +136,7 @@ impl Program {
     /// own devices.
     ///
     /// # Errors
-    /// The back end rejects it, or the client has too few devices, or their number is not a multiple of the number of processes.
+    /// The back end rejects the program, the client has too few devices, or their number is not a multiple of the number of processes.
     pub fn partitioned(client: &Client, output: &Output) -> Result<Program, Error> {
         let processes = client.processes().map_or(1, Processes::count);
         let options = BackendOptions { processes, ..output.backend_options(backend_of(client)) };
@@ -288,15 +288,15 @@ impl Program {
     ///
     /// # Errors
     /// [`RuntimeError::Inputs`] with all mismatches of the arrays (number, types, shardings), before anything is started;
-    /// [`RuntimeError::TimeLimit`]; the execution fails.
+    /// [`RuntimeError::TimeLimit`]; the execution fails, or a result has an unknown size (SH0701).
     pub fn step(&self, inputs: &[ShardedArray]) -> Result<Vec<ShardedArray>, Error> {
         self.check_spread(inputs)?;
         self.finish(self.execute(inputs.to_vec(), Vec::new())?)
     }
 
     /// Runs the program as [`Program::step`] does, and donates the arrays' memory to results where the program requests it
-    /// (`tf.aliasing_output`, written by `jax.jit(donate_argnums=..)`). An array that has clones is copied first. After an error
-    /// the arrays are lost.
+    /// (`tf.aliasing_output`, written by `jax.jit(donate_argnums=..)`). An array that has clones is not donated: the program
+    /// gets a copy. After an error the arrays are lost.
     ///
     /// # Errors
     /// Those of [`Program::step`].
@@ -306,7 +306,7 @@ impl Program {
     }
 
     /// Starts the program like [`Program::step_donating`], and returns before the devices are done: the results may not be ready. If
-    /// `in_flight` executions of the client are in progress, waits until one of them ends.
+    /// `in_flight` executions of the client are in progress, the call first waits until one of them ends.
     ///
     /// # Errors
     /// Those of [`Program::step`] that are found before the start. Later errors are returned by [`Execution::wait`], and by any use
@@ -342,8 +342,8 @@ impl Program {
         let mut lists: Vec<Vec<Buffer>> =
             vec![Vec::with_capacity(inputs.len()); self.executable.devices().len()];
         for (i, (port, array)) in self.inputs.iter().zip(inputs).enumerate() {
-            // The indices are in ascending order. A buffer in another memory kind cannot be donated if the caller keeps the array, so a
-            // copy is donated.
+            // `donate` is in ascending order. A buffer in another memory kind cannot be donated if the caller keeps the array, so a copy
+            // is donated.
             let is_lent = port.memory_kind.is_some() && port.is_donated && donate.binary_search(&i).is_err();
             let devices = self.executable.devices().iter();
             for (device, (list, buffer)) in devices.zip(lists.iter_mut().zip(array.into_buffers())) {
@@ -360,7 +360,7 @@ impl Program {
         Ok(self.executable.launch(lists, &options)?)
     }
 
-    /// The results of an execution, as full arrays.
+    /// The results of an execution, as arrays on the devices.
     fn finish(&self, results: Vec<Vec<Buffer>>) -> Result<Vec<ShardedArray>, Error> {
         let layouts: Option<Vec<ShardLayout>> =
             self.outputs.iter().map(|port| Some(port.as_ref()?.layout.clone())).collect();
@@ -483,7 +483,7 @@ fn for_client(client: &Client, options: CompileOptions) -> CompileOptions {
     }
 }
 
-/// Whether a region is the body of a Shardy operation, which back ends do not know.
+/// Whether the module contains a manual computation or a named computation, which back ends do not know.
 fn has_shardy_bodies(module: &Module) -> bool {
     let is_shardy =
         |kind: &OpKind| matches!(kind, OpKind::ManualComputation(_) | OpKind::NamedComputation(_));

@@ -46,7 +46,8 @@ impl Explainer<'_> {
         report
     }
 
-    /// The axes that propagation assigned to an argument or result, but that were removed because they do not divide its dimensions.
+    /// The dimensions of an argument or result from which propagated axes were removed, because sub-axes are not allowed there, or because
+    /// the axes do not divide the dimension.
     fn trimmed(&self, subject: Subject) -> Vec<String> {
         let before =
             self.provenance.sharding_before_trimming(subject).map(|id| self.module.shardings.get(id));

@@ -19,7 +19,7 @@ use super::Explainer;
 use super::report::{CalledReport, CollectiveReport, ConflictReport, ServedReport, ValueReport};
 use crate::{Error, Output};
 
-/// Reasons for the communication of one operation, each with its axis.
+/// The reasons why an operation needs communication, each with the mesh axis that it concerns.
 struct Because {
     sums: Vec<(String, String)>,
     conflicts: Vec<(String, String)>,
@@ -27,7 +27,7 @@ struct Because {
 }
 
 impl Because {
-    /// The reasons that apply to a collective: a reduction adds partial sums; other collectives resolve a conflict.
+    /// The reasons that apply to a collective: an all-reduce or reduce-scatter adds partial sums, other collectives resolve a conflict.
     fn of(&self, collective: &CollectiveReport) -> Vec<String> {
         let about = |list: &[(String, String)]| -> Vec<String> {
             let is_about = |axis: &str| collective.axes.iter().any(|a| axis.split(':').next() == Some(a));
@@ -49,9 +49,9 @@ type Origin = (u32, usize);
 
 /// Finds the operations of the propagated program that need a collective.
 struct Served<'a> {
-    /// The operations of the propagated program by source position; the first one if a function is called several times.
+    /// The operations of the propagated program by source position. If a function is called several times, the first inlined copy.
     ops: BTreeMap<Origin, OpId>,
-    /// The original collectives of each combined collective.
+    /// The collectives that each combined collective replaced.
     combined: HashMap<OpId, &'a [OpId]>,
 }
 
@@ -213,7 +213,7 @@ impl Explainer<'_> {
         Because { sums: self.split_sums(op), conflicts, otherwise }
     }
 
-    /// Names the unreduced operand that is reduced before an operation, and why.
+    /// Describes the unreduced operand that is reduced before an operation, and the reason; `None` if there is no such operand.
     fn completed(&self, op: OpId) -> Option<String> {
         let data = &self.module.ops[op];
         let unreduced = |&v: &ValueId| self.module.shardings.sharding_of(v).map(|s| s.unreduced.as_slice());
@@ -230,7 +230,7 @@ impl Explainer<'_> {
         Some(format!("{name} is unreduced; {why}"))
     }
 
-    /// The axes that shard a reduction dimension of an operation.
+    /// The axes that shard a reduction dimension of an operation, each with a description.
     fn split_sums(&self, op: OpId) -> Vec<(String, String)> {
         let Some(rule) = rule_of(self.module, op) else { return Vec::new() };
         let data = &self.module.ops[op];
@@ -293,7 +293,7 @@ fn origin(module: &Module, op: OpId) -> Origin {
     }
 }
 
-/// Every collective in program order, with whether it is in a loop, and its function.
+/// Every collective in program order, whether it is in a `while` loop, and the function that contains it.
 fn collective_ops(module: &Module) -> Vec<(OpId, bool, FuncId)> {
     let mut out = Vec::new();
     for (id, func) in module.funcs.iter() {
@@ -322,8 +322,8 @@ fn visit(
     }
 }
 
-/// The axes along which the devices of a group differ. Groups hold device ids, or positions in partition mode; both differ along the
-/// same axes.
+/// The axes along which the devices of a group differ. Groups hold device ids, or positions in partition mode. The ids
+/// and the positions of two devices differ along the same axes.
 fn axes_of(mesh: &Mesh, groups: &ReplicaGroups, pairs: bool) -> Vec<String> {
     let positions: HashMap<i64, usize> = match &mesh.device_ids {
         Some(_) => (0..mesh.num_devices()).map(|p| (mesh.device_at(p), p)).collect(),

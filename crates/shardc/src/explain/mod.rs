@@ -90,7 +90,7 @@ impl Compiler {
         let partitioned = partitioned.and_then(|output| output.ok_or_else(|| raw.no_entry().into()));
         let strategy = partitioned.as_ref().map_or(Strategy::default(), |output| output.strategy);
         let Some((_, propagated, provenance)) = traces.0.into_iter().find(|trace| trace.0 == strategy) else {
-            // No strategy was propagated.
+            // Propagation failed, so there is no program to explain.
             return Err(partitioned.err().unwrap_or_else(|| raw.no_entry().into()));
         };
         let text = if crate::is_bytecode(source) { "" } else { std::str::from_utf8(source).unwrap_or("") };
@@ -136,7 +136,7 @@ impl Observer for Traces {
     }
 }
 
-/// A propagated program and its origins.
+/// A propagated program, with the origin of every axis.
 struct Explainer<'a> {
     module: &'a Module,
     func: FuncId,

@@ -1,7 +1,8 @@
 //! Names of values, and source positions, in the file of the program.
 //!
-//! A module does not store the names of values. For a program in text form, they are read from the text: the span of an operation covers
-//! its name, and the names of its results precede it on the line. For bytecode, the names are those in the printed propagated program.
+//! A module does not store the names of values. For a program in text form, the names are read from the text: the span of an operation
+//! covers its name, and the names of its results precede the span on the line. For bytecode, the names are those in the printed propagated
+//! program.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -82,7 +83,7 @@ impl<'a> Names<'a> {
     fn result_name(&self, op: OpId, i: u32) -> Option<String> {
         let data = &self.module.ops[op];
         let span = data.span;
-        // A constraint made from the annotation of a call's operand or result has the call's span.
+        // A constraint that was created for an annotated operand or result of a call has the span of the call.
         let spelled = self.source.get(span.start as usize..span.end as usize)?;
         let is_constraint = matches!(data.kind, OpKind::ShardingConstraint(_));
         if is_constraint && !spelled.contains("sharding_constraint") && !spelled.contains("custom_call") {

@@ -97,7 +97,7 @@ pub struct ValueReport {
     pub ty: String,
     /// The sharding.
     pub sharding: String,
-    /// The operation that produces it.
+    /// The operation that produces the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub op: Option<String>,
     /// The source position.
@@ -107,7 +107,7 @@ pub struct ValueReport {
     /// Conflicts: axes that did not propagate to the value, or from it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<ConflictReport>,
-    /// Axes removed from an argument or result because they do not divide the dimension.
+    /// The dimensions of an argument or result from which axes were removed, because they are sub-axes or do not divide the dimension.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trimmed: Vec<String>,
 }
@@ -143,7 +143,7 @@ pub struct StepReport {
 pub struct ConflictReport {
     /// The operation.
     pub op: String,
-    /// The source position of the operation; of the first one, if several have equal conflicts.
+    /// The source position of the operation. If several operations have equal conflicts, it is the position of the first.
     pub place: SourcePlace,
     /// The axis.
     pub axis: String,
@@ -169,7 +169,7 @@ pub struct ConflictReport {
 pub struct ReplicatedReport {
     /// The name of the first of the equal values.
     pub name: String,
-    /// The operation that produces it.
+    /// The operation that produces the value.
     pub op: String,
     /// The type.
     #[serde(rename = "type")]
@@ -196,12 +196,12 @@ pub struct CollectiveReport {
     pub ty: String,
     /// The bytes that one device sends in one execution.
     pub bytes: u64,
-    /// Whether it is in a loop.
+    /// Whether the collective is in a loop.
     pub in_loop: bool,
-    /// The function that contains it, if that is not the entry function.
+    /// The function that contains the collective; `None` for the entry function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<CalledReport>,
-    /// The operations that need the collective; several if their collectives were combined.
+    /// The operations that need the collective. There are several if their collectives were combined.
     pub serves: Vec<ServedReport>,
     /// The operands and results of these operations, with the propagation paths of their axes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -220,7 +220,7 @@ pub struct CalledReport {
 /// An operation that needs a collective.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ServedReport {
-    /// The operation: `stablehlo.dot_general`; empty if it is not in the propagated program.
+    /// The operation, such as `stablehlo.dot_general`; empty if the propagated program does not contain it.
     pub op: String,
     /// The source position.
     pub place: SourcePlace,

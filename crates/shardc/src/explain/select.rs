@@ -33,7 +33,7 @@ impl Explainer<'_> {
         let texts: Vec<String> = values.iter().map(|&v| self.names.value(v)).collect();
         let mut found: Vec<Subject> = Vec::new();
         for (&value, text) in values.iter().zip(&texts) {
-            // `%7` selects all of `%7#0`, `%7#1`, ...
+            // `%7` selects all results `%7#0`, `%7#1`, ... of an operation.
             let is_named = text == name
                 || text.strip_prefix('%') == Some(name)
                 || text.split_once('#').is_some_and(|(pack, _)| pack == name);
@@ -44,7 +44,7 @@ impl Explainer<'_> {
         let results = (0..self.num_results()).map(|i| Subject::Result(i as u32));
         found.extend(results.filter(|&r| self.label(r).as_deref() == Some(name)));
         if found.is_empty() {
-            // If nothing has exactly this name, a substring of a front end's name is enough.
+            // If no value has exactly this name, the name selects values whose front-end names contain it.
             let args = self.module.regions[self.body].args.iter().map(|&v| Subject::Value(v));
             let all = args.chain((0..self.num_results()).map(|i| Subject::Result(i as u32)));
             found.extend(all.filter(|&s| self.label(s).is_some_and(|label| label.contains(name))));
@@ -52,7 +52,7 @@ impl Explainer<'_> {
         if !found.is_empty() {
             return Ok(found);
         }
-        // The name is a position (`arg0`, `res0`), if nothing in the file has it.
+        // If no value has the name, it may be a position: `arg0`, `res0`.
         match Named::position(name).filter(|_| name.starts_with(|c: char| c.is_alphabetic())) {
             Some(Named::Argument(i)) => return self.select(&Question::Argument(i)),
             Some(Named::Result(i)) => return self.select(&Question::Result(i)),

@@ -10,7 +10,7 @@ use super::Explainer;
 use super::report::{AnnotationReport, AxisReport, ReplicatedReport, Report};
 use crate::{Error, Output};
 
-/// The threshold in bytes from which a replicated value is reported.
+/// The minimum size in bytes of a replicated value that the summary reports.
 const LARGE: u64 = 1 << 20;
 
 impl Explainer<'_> {
@@ -53,7 +53,7 @@ impl Explainer<'_> {
             for (d, dim) in sharding.dims.iter().enumerate() {
                 for &axis in &dim.axes {
                     let Some((report, annotations)) = reports.get_mut(mesh.axis_name(axis)) else { continue };
-                    // Sub-axes of one axis on several dimensions count once.
+                    // An axis whose sub-axes shard several dimensions of a value counts once.
                     if !seen.contains(&axis.axis) {
                         seen.push(axis.axis);
                         report.values += 1;
@@ -80,7 +80,7 @@ impl Explainer<'_> {
         reports.into_values().map(finish).collect()
     }
 
-    /// The argument or result that an annotation belongs to.
+    /// The argument or result that an annotation belongs to; a placeholder for annotations of operations, whose positions do not use it.
     fn annotated(&self, annotation: AnnotationSource) -> Subject {
         match annotation {
             AnnotationSource::Argument(i) => {
@@ -95,7 +95,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// Large replicated values.
+    /// Replicated values of at least [`LARGE`] bytes, grouped by operation and type.
     fn replicated(&self) -> Vec<ReplicatedReport> {
         let mut groups: IndexMap<(String, String), ReplicatedReport> = IndexMap::new();
         for value in self.values() {

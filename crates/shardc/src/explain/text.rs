@@ -49,7 +49,7 @@ struct Text<'a> {
     out: String,
     source: &'a str,
     all: bool,
-    /// The columns of a line.
+    /// The maximum number of columns of a line.
     width: usize,
 }
 
@@ -153,7 +153,7 @@ impl Text<'_> {
         match (&step.place.line, &step.place.text, step.place.mark) {
             (Some(line), Some(text), Some((from, len))) => {
                 let room = self.width.saturating_sub(width + 5).max(NARROWEST / 2);
-                // The shown part of the line contains the underlined range.
+                // The line is truncated at the left if the underlined range would otherwise not be shown.
                 let start = if from + len > room { from.saturating_sub(room / 4) } else { 0 };
                 let text: String = text.chars().skip(start).take(room).collect();
                 let from = from - start;

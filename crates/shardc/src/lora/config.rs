@@ -23,9 +23,9 @@ const DESCRIPTIVE: &[&str] = &[
     "task_type",
     "inference_mode",
     "peft_version",
-    // Whether the base weight is transposed, which the model defines.
+    // Whether the base weight is transposed. The model determines this, not the adapter.
     "fan_in_fan_out",
-    // Options of methods that other settings select.
+    // Options of initialization and quantization methods, each of which another setting selects.
     "eva_config",
     "corda_config",
     "loftq_config",
@@ -178,7 +178,7 @@ impl Reader {
                 Value::Array(list) => list.is_empty(),
                 Value::Number(_) | Value::String(_) => false,
             };
-            // These methods do not change the base weights. Others do, such as PiSSA and LoftQ.
+            // These initializations keep the base weights. Other methods, such as PiSSA and LoftQ, change the base weights.
             let keeps_weights = |init: &str| matches!(init, "gaussian" | "eva" | "orthogonal");
             let is_plain = match name.as_str() {
                 "init_lora_weights" => value.is_boolean() || value.as_str().is_some_and(keeps_weights),
@@ -210,7 +210,7 @@ impl Reader {
         })
     }
 
-    /// A list of strings, or one string.
+    /// Removes a setting that is a list of strings or one string, and returns its strings.
     fn words(&mut self, name: &str) -> Vec<String> {
         let word = |value: &Value| value.as_str().map(str::to_owned);
         let words = match self.take(name) {

@@ -1,8 +1,8 @@
 //! LoRA adapters in PEFT's format: `adapter_model.safetensors` and `adapter_config.json`.
 //!
-//! PEFT has `lora_A` of `[rank, inputs]` and `lora_B` of `[outputs, rank]` for each layer. shardc has `lora_a` of `[inputs.., rank]` and
-//! `lora_b` of `[rank, outputs..]`, with a leading layer dimension for a stack. Layers of a stack share one rank and one scale: lower ranks
-//! are padded with zeros, which training preserves, and `lora_B` of a layer with a different scale is multiplied by the ratio of the
+//! For each layer, PEFT stores `lora_A` as `[rank, inputs]` and `lora_B` as `[outputs, rank]`. shardc stores `lora_a` as `[inputs.., rank]`
+//! and `lora_b` as `[rank, outputs..]`, with a leading layer dimension for a stack. Layers of a stack share one rank and one scale: lower
+//! ranks are padded with zeros, which training preserves, and `lora_B` of a layer with a different scale is multiplied by the ratio of the
 //! scales.
 
 use indexmap::{IndexMap, IndexSet};
@@ -19,7 +19,7 @@ use super::parsed::{Parsed, Role};
 use crate::Error;
 
 impl AdapterFiles {
-    /// The LoRA settings of these files, with the names of shardc's model of the family. A model built with them
+    /// The LoRA settings of these files, with the names of shardc's model of the family. A model built with these settings
     /// ([`Scope::with_lora`](crate::nn::Scope::with_lora)) computes the same as the adapted model in PEFT.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ pub(super) struct Factor<'a> {
     pub(super) layers: i64,
     /// The rank; 1 for magnitudes.
     pub(super) rank: usize,
-    /// The number of inputs or outputs.
+    /// The number of inputs for `lora_a`, of outputs for `lora_b` and magnitudes.
     pub(super) size: usize,
 }
 
@@ -128,7 +128,7 @@ impl Parsed {
             let Some((module, how, tensor, name)) = found else {
                 match modules.iter().find(|(module, _)| self.config.adapts(module, false)) {
                     Some((module, _)) => return Err(format!("{:?} is missing", factor.role.tensor(module))),
-                    // A layer without an adapter: zeros.
+                    // A layer without an adapter keeps zeros.
                     None => continue,
                 }
             };

@@ -11,7 +11,7 @@ use super::Family;
 use super::names::{How, places};
 use crate::Error;
 
-/// A variable and its source tensors: a single one, or one for each layer of a stack.
+/// A variable and its source tensors: a single tensor, or one tensor for each layer of a stack.
 pub(super) struct Assembled<'a> {
     pub(super) variable: &'a Variable,
     layers: Vec<Layer<'a>>,
@@ -61,7 +61,7 @@ impl<'a> Assembled<'a> {
         Ok(Assembled { variable, layers: (0..count).map(layer).collect::<Result<_, String>>()? })
     }
 
-    /// The names of the tensors.
+    /// The names of the source tensors.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.layers.iter().map(|layer| layer.name.as_str())
     }

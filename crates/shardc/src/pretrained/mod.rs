@@ -6,7 +6,7 @@
 //! use shardc::train::Step;
 //!
 //! # fn f(step: &Step) -> Result<(), shardc::Error> {
-//! // The folder of a model, whose weights may be in several files; each device gets its own shard, and nothing else is read.
+//! // The folder of a model, whose weights may be in several files. Only the shards of this process's devices are read.
 //! let weights = statedict::open("Llama-3.2-1B".as_ref())?;
 //! let state = load(Family::Llama, step, &weights, None)?;
 //! # Ok(())
@@ -119,7 +119,7 @@ pub fn load(
     })
 }
 
-/// A block of the initial DoRA magnitudes: the norms of each layer's kernel over its leading dimensions.
+/// A block of the initial DoRA magnitudes: the norms of each layer's kernel over its input dimensions.
 fn norms(
     kernel: &Assembled<'_>,
     variable: &Variable,
@@ -151,7 +151,7 @@ fn find<'a>(
     let (mut all, mut wrong) = (Vec::new(), Vec::new());
     let is_read = |v: &&Variable| {
         let is_of_model = matches!(v.kind, Kind::Parameter | Kind::Frozen) && !adapters::is_adapter(&v.name);
-        // Variables that are copies of others are not read, but initialized from them.
+        // Variables that are copies of others are not read from the checkpoint, but initialized from the others.
         is_of_model && !matches!(v.init, Init::CopyOf(_))
     };
     for variable in variables.iter().filter(is_read) {

@@ -24,7 +24,7 @@ pub(super) fn places(family: Family, variable: &str) -> Option<Vec<(String, How)
     let (table, prefix) = table(family);
     let (layer, what) = variable.rsplit_once('.').unwrap_or(("", variable));
     let place = |&(name, how): &Place| {
-        // Table entries name modules: the parameter's name is appended. Biases are not transposed.
+        // Table entries are names of modules, to which the name of the parameter is appended. Biases are not transposed.
         let (name, how) = match what {
             "bias" => (
                 format!("{name}.bias"),
@@ -52,7 +52,7 @@ pub(super) struct Module {
     pub(super) layer: Option<i64>,
 }
 
-/// The modules of shardc's model that correspond to a module of a checkpoint; several if it is fused.
+/// The modules of shardc's model that correspond to a module of a checkpoint; several if the checkpoint's module is fused.
 pub(super) fn modules(family: Family, name: &str) -> Vec<Module> {
     let (table, prefix) = table(family);
     let own = name.strip_prefix(prefix).unwrap_or(name);
@@ -73,7 +73,7 @@ pub(super) fn modules(family: Family, name: &str) -> Vec<Module> {
 /// The names that a module of shardc's model has in checkpoints, the most common first, with `{}` for the layer number.
 pub(super) fn module_names(family: Family, ours: &str) -> Vec<(String, How)> {
     let (table, prefix) = table(family);
-    // Names of heads have no prefix, because heads are siblings of the prefixed model.
+    // Names of heads have no prefix, because a head is a sibling of the module that the prefix names.
     let is_head = matches!(ours, "lm_head" | "head");
     let names = table.iter().filter(|(of, (name, _))| *of == ours && !(is_head && *name == "embed_tokens"));
     let both = names.flat_map(|&(_, (name, how))| {
@@ -105,7 +105,7 @@ fn table(family: Family) -> (&'static [(&'static str, Place)], &'static str) {
 
 use How::{Same, Third, Transposed, Window};
 
-/// GPT-2 stores kernels as `[in, out]`, and those of queries, keys and values in one tensor.
+/// The modules of GPT-2, which stores kernels as `[in, out]`, and the kernels of queries, keys and values in one tensor.
 const GPT2: &[(&str, Place)] = &[
     ("wte", ("wte", Same)),
     ("wpe", ("wpe", Same)),
@@ -120,7 +120,7 @@ const GPT2: &[(&str, Place)] = &[
     ("ln_f", ("ln_f", Same)),
 ];
 
-/// Without an `lm_head` tensor, the output is tied to the embedding table.
+/// The modules of Llama. Without an `lm_head` tensor, the output layer is tied to the embedding table.
 const LLAMA: &[(&str, Place)] = &[
     ("wte", ("embed_tokens", Same)),
     ("h.ln_1", ("layers.{}.input_layernorm", Same)),
@@ -166,7 +166,7 @@ const VIT: &[(&str, Place)] = &[
     ("h.mlp.down", ("encoder.layer.{}.output.dense", Transposed)),
     ("ln_f", ("layernorm", Same)),
     ("head", ("classifier", Transposed)),
-    // Names in transformers 5.24 and later.
+    // The following names are those of transformers 5.24 and later.
     ("h.ln_1", ("layers.{}.layernorm_before", Same)),
     ("h.attn.query", ("layers.{}.attention.q_proj", Transposed)),
     ("h.attn.key", ("layers.{}.attention.k_proj", Transposed)),

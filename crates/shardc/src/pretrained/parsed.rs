@@ -38,7 +38,7 @@ impl Role {
     }
 }
 
-/// The parsed files.
+/// The parsed files of an adapter.
 pub(super) struct Parsed {
     pub(super) family: Family,
     /// The settings, with the names of the checkpoint.
@@ -86,15 +86,15 @@ impl Parsed {
         Err(Diagnostic::unsupported("SH0726", text).into())
     }
 
-    /// Whether a module's name has the family's prefix if and only if tensor names have it. Heads are exempt, because their names never
-    /// have it.
+    /// Whether a module's name has the family's prefix if and only if tensor names have the prefix. Heads are exempt, because their names
+    /// never have the prefix.
     pub(super) fn is_prefixed(&self, module: &str) -> bool {
         let is_beside =
             modules(self.family, module).iter().any(|module| matches!(module.ours, "lm_head" | "head"));
         is_beside || module.starts_with(prefix(self.family)) == self.has_prefix
     }
 
-    /// The reason why a tensor is not supported; `None` if it is.
+    /// The reason why a tensor is not supported; `None` for a supported tensor.
     fn refused(&self, name: &str) -> Option<String> {
         if let Some(module) =
             [Role::A, Role::B, Role::Magnitude].iter().find_map(|role| name.strip_suffix(role.suffix()))
@@ -177,7 +177,7 @@ impl Parsed {
     }
 }
 
-/// A tensor name without the components that PEFT adds to the base model's name.
+/// A tensor name without the components that PEFT adds to the names of the base model.
 fn plain(name: &str) -> String {
     let name = name.strip_prefix(PREFIX).unwrap_or(name);
     for parameter in ["weight", "bias"] {

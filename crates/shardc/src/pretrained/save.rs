@@ -1,4 +1,4 @@
-//! Writes whole models with Hugging Face names: the inverse of loading pretrained models.
+//! Writes models with Hugging Face names. This is the inverse of loading pretrained models.
 
 use std::path::Path;
 
@@ -100,18 +100,18 @@ struct Whole {
     missing: usize,
 }
 
-/// The name of the tensor of a variable, with `{}` for the layer number.
+/// The name of a variable's tensor in a checkpoint, with `{}` for the layer number, and its conversion.
 fn place(family: Family, variable: &str, is_bare: bool) -> Option<(String, How)> {
     let is_head = matches!(variable.split('.').next(), Some("lm_head" | "head"));
     let has_prefix = |name: &str| name.starts_with(prefix(family));
     places(family, variable)?.into_iter().find(|(name, _)| has_prefix(name) != (is_bare || is_head))
 }
 
-/// The shape that a layer with the dimensions `own` has in a checkpoint.
+/// The shape in a checkpoint of one layer of a variable, whose dimensions in shardc's model are `own`.
 fn shape(how: How, name: &str, own: &[usize]) -> Option<Vec<usize>> {
     let (module, parameter) = name.rsplit_once('.').unwrap_or(("", name));
     let product = |dims: &[usize]| dims.iter().product::<usize>();
-    // Output projections of attention have several input dimensions, the other projections several output dimensions.
+    // The output projection of attention has several input dimensions; all other projections have one.
     let num_inputs = if module.ends_with(".out") { own.len().saturating_sub(1) } else { 1.min(own.len()) };
     let (inputs, outputs) = own.split_at(num_inputs);
     Some(match (how, parameter) {
@@ -174,7 +174,7 @@ fn put(
     Ok(())
 }
 
-/// The positions of the elements of a layer, in row-major order, in the flattened tensor.
+/// The positions in the flattened tensor of the elements of a layer, which are listed in row-major order.
 fn positions(first: usize, strides: &[usize], own: &[usize]) -> Vec<usize> {
     own.iter().zip(strides).fold(vec![first], |places, (&n, &stride)| {
         places.iter().flat_map(|&place| (0..n).map(move |i| place + i * stride)).collect()

@@ -73,7 +73,7 @@ struct Writer {
     targets: Vec<String>,
     /// `modules_to_save`.
     saved: Vec<String>,
-    /// A regular expression for each module, and the name of the linear layer.
+    /// For each adapted module, a regular expression for its name, and the name of the linear layer in shardc's model.
     patterns: Vec<(String, String)>,
 }
 
@@ -100,7 +100,7 @@ impl Writer {
             let shape = if factor.role == Role::Magnitude { vec![columns] } else { vec![columns, rows] };
             self.put(&factor.role.tensor(&module), &HostArray::from_f64(array.dtype, &shape, &transposed)?)?;
         }
-        // The name within a layer, or only the last component of that name if it is unique.
+        // A target is the module's name within a layer, or only the last component of that name if the component is unique.
         let within = template.rsplit_once("{}.").map_or(template.as_str(), |(_, within)| within);
         let last = within.rsplit('.').next().unwrap_or(within);
         let target = if is_only(self.family, last) { last } else { within };
@@ -141,7 +141,7 @@ impl Writer {
                     let swapped = (0..outputs).flat_map(|o| (0..inputs).map(move |i| from[i * outputs + o]));
                     HostArray::from_f64(array.dtype, &[outputs, inputs], &swapped.collect::<Vec<_>>())?
                 }
-                // PEFT merges heads and their elements into one dimension.
+                // A kernel with separate dimensions for heads and their elements is not supported: PEFT merges the two dimensions.
                 (How::Transposed, _) => return Err(refused()),
                 (_, own) if parameter == "bias" => {
                     HostArray::from_f64(array.dtype, &[own.iter().product()], from)?

@@ -9,11 +9,11 @@ use toml::{Spanned, Value};
 use super::{Callee, Notation, RuleFile};
 use crate::Error;
 
-/// The tables of a file, with the kind of callee of each.
+/// The names of the tables of a rule file, and the kind of callee that each table has rules for.
 const TABLES: [(&str, Callee); 3] =
     [("custom_call", Callee::CustomCall), ("function", Callee::Function), ("composite", Callee::Composite)];
 
-/// The only key of a callee.
+/// The only key in the table of a callee.
 const RULE: &str = "rule";
 
 type Keys<T> = BTreeMap<Spanned<String>, T>;

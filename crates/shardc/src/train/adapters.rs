@@ -38,7 +38,7 @@ impl Step {
     ///
     /// # Errors
     /// There are no adapters, or they have a different rank, or a kernel is stored in four bits (SH1252); the state lacks a variable
-    /// (SH0720); an execution fails.
+    /// (SH0720); or an execution fails.
     pub fn merge_adapters(&self, state: &State, lora: &Lora) -> Result<State, Error> {
         let adapted = self.adapted(lora)?;
         let kernels = self.folded(&adapted, state, lora, Merge::Into)?;
@@ -71,7 +71,7 @@ impl Step {
         Ok(state)
     }
 
-    /// The kernels with adapters.
+    /// The kernels of this step that have adapters, each with its adapter variables.
     fn adapted(&self, lora: &Lora) -> Result<Vec<Adapted<'_>>, Error> {
         let named: IndexMap<&str, &Variable> =
             self.variables().iter().map(|v| (v.name.as_str(), v)).collect();
@@ -155,7 +155,7 @@ impl Step {
             results.push((&kernel.name, value.to(kernel.dtype)));
         }
         let fold = self.beside(p.finish(&results)?)?;
-        // No donation: results do not share memory with arguments.
+        // The program donates no arguments, so `state` stays valid.
         let none: [(&str, &HostArray); 0] = [];
         let metrics = fold.run(&mut fold.adopt(state)?, &none)?;
         Ok(State { arrays: metrics.arrays, processes: self.processes() })

@@ -11,7 +11,7 @@ use super::{State, Step};
 use crate::Error;
 use crate::exec::Port;
 
-/// A state created from another state, and the differences.
+/// A state created from another state, and the variables in which the two differ.
 #[derive(Clone, Debug)]
 pub struct Adopted {
     /// The state.
@@ -25,7 +25,7 @@ pub struct Adopted {
 impl Step {
     /// Creates a state of this step from the state of another step, which may have additional variables: for example, for an evaluation
     /// step from a training step. Both states share device memory until one changes. Arrays with a different sharding are copied through
-    /// the host, so in a job of several processes each process must call this.
+    /// the host, so in a job of several processes each process must call `adopt`.
     ///
     /// # Errors
     /// The other state lacks a variable (SH0720), or has it with a different shape or element type (SH0721), or a copy fails.
@@ -44,8 +44,8 @@ impl Step {
 
     /// Creates a state of this step from a state that may lack variables; missing ones come from `begin`. For example, a model with a new
     /// head starts from a trained state and [`init`](Step::init). Missing and unexpected variables are returned, as by PyTorch's
-    /// `load_state_dict` with `strict=False`. A missing variable that is initialized as a copy of an existing one
-    /// ([`Init::copy_of`](shardc_nn::Init::copy_of)) is copied from it, and still reported as missing.
+    /// `load_state_dict` with `strict=False`. A missing variable that is initialized as a copy of an existing variable
+    /// ([`Init::copy_of`](shardc_nn::Init::copy_of)) is copied from that variable, and still reported as missing.
     ///
     /// As for [`adopt`](Step::adopt), memory is shared, and arrays with a different sharding are copied through the host.
     ///
@@ -73,7 +73,7 @@ impl Step {
             } else {
                 missing.push(name.clone());
                 if let Some(array) = source() {
-                    // The memory must not be shared: an execution donates the memory of each variable.
+                    // The copy gets its own memory, because an execution donates the memory of each variable.
                     let array = to_host(array, self.client().processes())?;
                     self.spread(port, &converted(array, variable.dtype)?)?
                 } else {
@@ -100,7 +100,7 @@ impl Step {
 
 /// Subsets, renaming and merging of states. The results share device memory with the originals until one changes.
 impl State {
-    /// The variables whose names satisfy `keep`.
+    /// Returns a state that contains only the variables whose names satisfy `keep`.
     #[must_use]
     pub fn filtered(&self, mut keep: impl FnMut(&str) -> bool) -> State {
         let kept = self.arrays.iter().filter(|(name, _)| keep(name));
@@ -126,7 +126,7 @@ impl State {
         Ok(State { arrays, processes: self.processes.clone() })
     }
 
-    /// The variables of both states.
+    /// Returns a state that contains the variables of both states.
     ///
     /// # Errors
     /// Both states have the same variable (SH0720).

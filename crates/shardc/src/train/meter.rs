@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Counts steps and tokens.
+/// Measures training throughput from the numbers of steps and tokens and the elapsed time.
 #[derive(Clone, Debug)]
 pub struct Meter {
     started: Instant,
@@ -27,7 +27,7 @@ pub struct Speed {
 }
 
 impl Meter {
-    /// Starts the measurement. Call this after the warm-up steps, so that they are not counted.
+    /// Starts the measurement. Call `start` after the warm-up steps, so that they are not counted.
     #[must_use]
     pub fn start() -> Meter {
         Meter { started: Instant::now(), steps: 0, tokens: 0, flops: 0.0, peak: None }
@@ -53,7 +53,7 @@ impl Meter {
         self.steps
     }
 
-    /// The throughput so far.
+    /// The average throughput since the start of the measurement.
     #[must_use]
     pub fn speed(&self) -> Speed {
         self.speed_after(self.started.elapsed())
@@ -67,7 +67,7 @@ impl Meter {
     }
 }
 
-/// `12.5 steps/s, 51.2k tokens/s, 38.0 % MFU`.
+/// Formats the throughput as `12.5 steps/s, 51.2k tokens/s, 38.0 % MFU`.
 impl std::fmt::Display for Speed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (tokens, unit) = match self.tokens {

@@ -19,7 +19,7 @@ pub struct Metrics {
     pub(super) run: Run,
 }
 
-/// The (pending) execution that computes the metrics.
+/// The execution that computes the metrics, which may still be in progress.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) execution: Execution,
@@ -28,13 +28,13 @@ pub(super) struct Run {
 }
 
 impl Metrics {
-    /// Their names, in order.
+    /// The names of the metrics, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.arrays.keys().map(String::as_str)
     }
 
-    /// A metric, assembled on the host. In a job of several processes, all have to request the same metrics in the same order, unless the
-    /// metric is replicated on every device, like a scalar.
+    /// A metric, assembled on the host. In a job of several processes, all processes must request the same metrics in the same order,
+    /// except for metrics that are replicated on every device, such as scalars.
     ///
     /// # Errors
     /// No metric has this name (SH0720), or a copy fails.
@@ -60,7 +60,7 @@ impl Metrics {
         }
     }
 
-    /// Whether the execution is done or has failed. Does not wait.
+    /// Whether the execution is done or has failed. The call does not wait.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.run.execution.is_done()

@@ -9,7 +9,7 @@ use crate::Error;
 /// The variables of a [`Step`](super::Step), on its devices, by name.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// In the order of the step's variables; empty after a failed execution that had donated their memory.
+    /// The arrays in the order of the step's variables; empty after a failed execution that had donated their memory.
     pub(crate) arrays: IndexMap<String, ShardedArray>,
     /// The processes of the job, if there are several.
     pub(crate) processes: Option<Processes>,
@@ -39,7 +39,8 @@ impl State {
         self.arrays.get(name)
     }
 
-    /// A variable, assembled on the host. In a job of several processes, all must request the same variables in the same order.
+    /// A variable, assembled on the host. In a job of several processes, all processes must request the same variables in
+    /// the same order.
     ///
     /// # Errors
     /// No variable has this name (SH0720), or a copy fails.
@@ -59,7 +60,7 @@ pub(super) fn to_host(array: &ShardedArray, processes: Option<&Processes>) -> Re
     })
 }
 
-/// The error for an unknown name, with the names that exist.
+/// The error for an unknown name, with a list of the known names.
 pub(super) fn unknown<'a>(
     what: &str,
     name: &str,

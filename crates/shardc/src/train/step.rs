@@ -28,7 +28,7 @@ pub struct Step {
     /// The partitioned program; `None` on one device.
     partitioned: Option<(Compiler, Interface)>,
     in_flight: usize,
-    /// The warnings of partitioning.
+    /// The warnings of partitioning, and SH0727 if nothing is sharded.
     warnings: Vec<Diagnostic>,
     /// The byte threshold of cost warnings.
     warn_bytes: u64,
@@ -90,7 +90,7 @@ impl Step {
     /// Compiles a step for one device; sharding annotations are ignored.
     ///
     /// # Errors
-    /// The back end rejects it.
+    /// The back end rejects the program.
     pub fn single(client: &Client, step: StepProgram) -> Result<Step, Error> {
         let program = Program::single(client, &step.module)?;
         Ok(Step {
@@ -107,7 +107,7 @@ impl Step {
     }
 
     /// The warnings of [`Step::compile`]: those of partitioning (see [`Output::warnings`](crate::Output::warnings)), and SH0727 if
-    /// the mesh has several devices and each of them computes the whole step.
+    /// the mesh has several devices and each device computes the whole step.
     #[must_use]
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
@@ -119,10 +119,10 @@ impl Step {
         select(&self.warnings, self.warn_bytes)
     }
 
-    /// Stops at the first NaN or infinity: after each execution, metrics and variables are copied to the host, and an element that is not
-    /// finite is an error (SH0728) that names the execution (from 1) and the tensor. The copies make each execution slower.
+    /// Checks metrics and variables for NaN and infinity after each execution. An element that is not finite is an error (SH0728) that
+    /// names the execution (from 1) and the tensor. The check copies all metrics and variables to the host, which is slow.
     ///
-    /// In a job of several processes all of them must request it.
+    /// In a job of several processes, all processes must request the check.
     #[must_use]
     pub fn check_finite(mut self) -> Step {
         self.checks_finite = true;
@@ -136,7 +136,7 @@ impl Step {
         self
     }
 
-    /// The initial values of all variables, computed on their devices. They are the same for every mesh.
+    /// The initial values of all variables, computed on their devices. The values are the same for every mesh.
     ///
     /// # Errors
     /// Initial values do not fit, or an execution fails.
@@ -162,7 +162,7 @@ impl Step {
         self.state_of(program.step(&key)?)
     }
 
-    /// A state from arrays by name, which must be exactly the variables of the step.
+    /// A state from arrays by name. The names must be exactly those of the step's variables.
     ///
     /// # Errors
     /// A variable is missing or unknown, or an array has a different shape or element type (SH0721).
@@ -198,8 +198,9 @@ impl Step {
     }
 
     /// A state built block by block, for variables that do not fit in host memory. `block` returns the elements of a variable within
-    /// bounds, once for all devices that hold them. It returns `None` for a variable that it does not have, which is then taken from
-    /// `others`. A variable that is initialized as a copy of another variable gets the value that `block` returns for that variable.
+    /// bounds, and is called once for each different block. It returns `None` for a variable that it does not have, which is then taken
+    /// from `others`. A variable that is initialized as a copy of another variable gets the value that `block` returns for the other
+    /// variable.
     ///
     /// # Errors
     /// Those of `block`; a block has a different shape or element type (SH0721); `others` lacks a variable (SH0720).
@@ -236,7 +237,7 @@ impl Step {
         self.state_of(arrays)
     }
 
-    /// An array of blocks, each of which is requested once; `None` if `block` has none.
+    /// An array whose blocks `block` returns; each block is requested once. `None` if `block` returns `None`.
     fn blocks(
         &self,
         port: &Port,
@@ -268,7 +269,7 @@ impl Step {
             let array = match held.entry(number) {
                 Entry::Occupied(entry) => entry.into_mut(),
                 Entry::Vacant(entry) => {
-                    // A block that contains only padding begins beyond the end.
+                    // A block that contains only padding begins beyond the end of the array.
                     let bounds = offsets.iter().zip(&extent).zip(layout.global_shape());
                     let bounds: Vec<Range<usize>> =
                         bounds.map(|((&at, &n), &size)| at.min(size)..at.min(size) + n).collect();
@@ -289,8 +290,8 @@ impl Step {
     /// Runs the step: the state is updated in place. Inputs are given by name.
     ///
     /// Returns before the devices are done; reading a metric or a variable waits for the execution. If the maximum number of executions is
-    /// in flight ([`Step::with_in_flight`]), this waits for the first of them. To keep the devices busy, read the metrics of a step after
-    /// starting the next one.
+    /// in flight ([`Step::with_in_flight`]), `run` first waits for the oldest execution. To keep the devices busy, read the metrics of a
+    /// step after starting the next step.
     ///
     /// # Errors
     /// With [`Step::check_finite`], an element of a metric or a variable is not finite (SH0728); the state has then been updated.
@@ -333,12 +334,12 @@ impl Step {
             arguments[argument] = state.arrays.get(&variable.name).cloned();
         }
         let arguments: Vec<ShardedArray> = arguments.into_iter().flatten().collect();
-        // Inputs are checked first, so that an error does not lose the state.
+        // Inputs are checked before the state is taken, so that an error does not lose the state.
         self.program.check_spread(&arguments)?;
         let mut held = std::mem::take(&mut state.arrays);
         let mut kept = Vec::with_capacity(held.len());
         for (variable, result) in self.step.variables.iter().zip(&self.step.results) {
-            // Arrays that the step does not change are kept; the others are donated.
+            // Arrays that the step does not change are kept; changed arrays are donated.
             kept.push(held.swap_remove(&variable.name).filter(|_| result.is_none()));
         }
         let (mut results, execution) = self.program.launch(arguments, self.in_flight)?;
@@ -365,7 +366,7 @@ impl Step {
         Ok(metrics)
     }
 
-    /// Whether a state has exactly the variables of this step.
+    /// Returns an error unless a state has exactly the variables of this step.
     pub(crate) fn check_state(&self, state: &State) -> Result<(), Error> {
         let variables = &self.step.variables;
         if state.arrays.is_empty() && !variables.is_empty() {
@@ -524,8 +525,8 @@ impl Step {
         &self.program
     }
 
-    /// The floating-point operations of an execution on all devices together, by the back end's estimate; `None` if there is none.
-    /// Rematerialized operations count; loop bodies count once.
+    /// The floating-point operations of an execution on all devices together, by the back end's estimate; `None` if the back
+    /// end has no estimate. Rematerialized operations count; each loop body counts once.
     #[must_use]
     pub fn flops(&self) -> Option<f64> {
         let devices = self.program.executable().placement().count() as f64;
@@ -541,7 +542,7 @@ pub(super) fn converted(array: HostArray, dtype: DType) -> Result<HostArray, Err
     Ok(HostArray::from_f64(dtype, &array.shape, &array.to_f64_vec())?)
 }
 
-/// Whether the type of an array is the type that the step expects.
+/// Returns an error unless the type of an array is the type that the step expects.
 pub(super) fn fits(what: &str, name: &str, given: &ArrayType, taken: &Port) -> Result<(), Error> {
     if *given == taken.ty {
         return Ok(());

@@ -10,15 +10,15 @@ const KEPT: usize = 4096;
 /// The times of one step. The first four are consecutive periods of host time, in which the devices may compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepTimes {
-    /// Waiting for the batch, if a loader provides it.
+    /// The time spent waiting for the batch, if a loader provides it.
     pub input: Duration,
-    /// Slicing host arrays and passing them to the plugin.
+    /// The time spent slicing host arrays and passing the slices to the plugin.
     pub transfer: Duration,
-    /// Waiting because the maximum number of steps was in flight.
+    /// The time spent waiting because the maximum number of steps was in flight.
     pub backpressure: Duration,
     /// The time after `backpressure` until the plugin had started all devices.
     pub enqueue: Duration,
-    /// The time from when the devices were free for the step until the last of them was done.
+    /// The time from when the devices were free for the step until the last device was done.
     pub device: Duration,
 }
 
@@ -30,7 +30,7 @@ pub struct Timings {
     steps: VecDeque<(StepTimes, Duration)>,
 }
 
-/// Durations of several steps.
+/// Statistics of one duration over several steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spread {
     /// The mean.
@@ -63,7 +63,7 @@ pub struct TimesReport {
 }
 
 impl Timings {
-    /// Records one more step. The first step starts the clock, and is left out as a warm-up.
+    /// Records one more step. The first step is a warm-up: it starts the clock, and its times are not recorded.
     pub fn add(&mut self, times: StepTimes) {
         self.add_at(times, Instant::now());
     }
@@ -109,7 +109,7 @@ fn spread(durations: impl Iterator<Item = Duration>) -> Spread {
     Spread { mean, p50: at(50), p95: at(95) }
 }
 
-/// `12.1 ms (p50 11.9, p95 14.0)`.
+/// Formats the durations as `12.1 ms (p50 11.9, p95 14.0)`.
 impl fmt::Display for Spread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = |duration: Duration| 1e3 * duration.as_secs_f64();
@@ -117,7 +117,7 @@ impl fmt::Display for Spread {
     }
 }
 
-/// One line for each component.
+/// Formats the report with one line for each component.
 impl fmt::Display for TimesReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} steps, each {}", self.steps, self.step)?;

@@ -49,7 +49,7 @@ fn filled(dtype: DType, shape: &[usize], value: f64) -> HostArray {
     HostArray::filled(dtype, shape, value).unwrap()
 }
 
-/// An i32 array for an f32 parameter would otherwise be accepted and give wrong results.
+/// Without the check, an i32 array for an f32 parameter would be accepted and give wrong results.
 #[test]
 fn inputs_are_checked_before_transfers() {
     let Some((client, output, program)) = step() else { return };
@@ -96,7 +96,7 @@ fn state_stays_on_the_devices() {
     assert_eq!(kept[0].to_host().unwrap().to_f64_vec(), [1.0; 32]);
     assert_eq!(kept[1].to_host().unwrap().to_f64_vec(), [8.0]);
     assert_eq!(kept[1].check_replicas().unwrap(), None);
-    // The same with donation: an array that has a clone is not overwritten.
+    // `step_donating` does not overwrite an array that has a clone.
     let mut donated = state.to_vec();
     for _ in 0..4 {
         donated.truncate(1);
@@ -138,7 +138,7 @@ fn arrays_with_another_sharding_are_reported() {
     let turned = ShardedArray::from_buffers(reversed, good[0].buffers().to_vec()).unwrap();
     let error = runtime(program.step(&[turned, good[1].clone()]).unwrap_err());
     assert!(error.to_string().ends_with("in a different device order"), "{error}");
-    // Two blocks with swapped devices.
+    // Two blocks of the array are on each other's devices.
     let mut buffers = good[0].buffers().to_vec();
     buffers.swap(0, 1);
     let swapped = ShardedArray::from_buffers(good[0].layout().clone(), buffers).unwrap();
@@ -159,7 +159,7 @@ fn memory_limit_errors_report_bytes() {
     let error = runtime(verify_within(&client, &original, &output, 0, limits(500)).unwrap_err());
     assert_eq!(error.code(), "RT0304");
     assert!(error.to_string().contains("the limit is 500 B:\n  256 B for inputs on the host"), "{error}");
-    // Enough for arguments and results, but too little with the compiler's temporaries.
+    // The limit is enough for arguments and results, but not for the temporaries.
     let inputs = random_inputs(&output.interface, 0).unwrap();
     let program = program.with_limits(limits(100));
     let error = runtime(program.run(&client, &inputs).unwrap_err());
@@ -167,7 +167,7 @@ fn memory_limit_errors_report_bytes() {
     assert!(verify_within(&client, &original, &output, 0, limits(1 << 20)).unwrap().iter().all(|c| c.ok()));
 }
 
-/// The inputs would need petabytes, which are never allocated.
+/// The check precedes the allocation of the inputs, which would need petabytes.
 #[test]
 fn petabyte_inputs_are_rejected() {
     let Some(client) = client(8) else { return };

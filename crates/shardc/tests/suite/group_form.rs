@@ -4,7 +4,7 @@ use shardc::{Compiler, GroupForm, Module, SpmdMode};
 use shardc_ir::{OpKind, ReplicaGroups};
 
 const PROGRAMS: &[&str] = &[
-    // All kinds of collectives, along both axes.
+    // A program with all kinds of collectives, along both axes.
     r#"
     sdy.mesh @mesh = <["x"=4, "y"=2]>
     func.func @main(%a: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>},
@@ -15,7 +15,7 @@ const PROGRAMS: &[&str] = &[
       %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
       return %a, %b, %0 : tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>
     }"#,
-    // A sub-axis with a different device order. The name of the mesh is already in use.
+    // A program with a sub-axis and a non-default device order, in which a function already has the name `mesh`.
     r#"
     sdy.mesh @m = <["x"=4, "y"=2], device_ids=[0, 2, 4, 6, 1, 3, 5, 7]>
     func.func private @mesh(%a: tensor<f32>) -> tensor<f32> {

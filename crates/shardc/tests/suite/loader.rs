@@ -47,7 +47,7 @@ fn loader(step: &Step, source: impl Source + 'static, position: Option<Position>
     Loader::new(step, source, LoaderOptions { position, ..LoaderOptions::default() }).unwrap()
 }
 
-/// The rows of each of `steps` batches, as the devices got them, and the variable after each.
+/// The rows of each of `steps` batches as the devices received them, and the variable after each step.
 fn trained(step: &Step, state: &mut State, loader: &mut Loader, steps: u64) -> Vec<(HostArray, HostArray)> {
     (0..steps)
         .map(|_| {
@@ -185,7 +185,7 @@ fn step_reports_a_deleted_buffer() {
     assert!(gone.contains("SH0722"), "{gone}");
 }
 
-/// A step that returns `u - v` of two variables, requested in this order.
+/// A step that returns the sum of `u - v + x`. Its variables are created in the order of `names`.
 fn difference(client: &Client, names: [&str; 2]) -> Step {
     let g = Graph::new("step", &Mesh::new(&[("data", 4)]).unwrap());
     let p = Scope::new(&g);
@@ -207,7 +207,7 @@ fn mismatched_state_is_rejected_and_preserved() {
         let metrics = step.run(&mut state, &[("x", &zero)]).unwrap();
         assert_eq!(metrics.scalar("difference").unwrap(), -36.0);
     }
-    // A state with other variables, and inputs and variables of a different type.
+    // Rejected are a state with other variables, and inputs and variables of a different type.
     let other = difference(&client, ["u", "w"]);
     let error = other.run(&mut state, &[("x", &zero)]).unwrap_err().to_string();
     assert!(error.contains("SH0720") && error.contains("lacks the variable \"w\""), "{error}");

@@ -75,7 +75,7 @@ fn passes_by_name_match_the_compiler() {
                 ByText { name: name.to_owned(), mode, imported, attempts: Vec::new(), passes: Vec::new() };
             let output = Compiler::new().spmd_mode(mode).partition_observed(module, &mut by_text);
             assert!(output.expect("partitions").is_some());
-            // The shared passes, those of each attempt, and those on the chosen attempt.
+            // The expected count consists of the shared passes, the passes of each attempt, and the passes on the chosen attempt.
             let done = by_text.passes.iter().filter(|pass| **pass == "clean-collectives").count();
             // An attempt whose propagated shardings equal those of the preceding attempt ends after propagation.
             assert_eq!(

@@ -74,7 +74,7 @@ fn backbone_is_adopted_by_a_model_with_another_head() {
         [(); 2].map(|()| new.run(&mut state, &[("x", &x)]).unwrap().scalar("loss").unwrap());
     assert!(second < first);
 
-    // Without its new name the backbone is reported, not silently omitted.
+    // Without renaming, the variables of the encoder are reported as unused.
     let adopted =
         new.adopt_over(&trained.filtered(|name| name.starts_with("encoder.")), &new.init(2).unwrap());
     let mut unused = adopted.unwrap().unused;
@@ -103,7 +103,7 @@ fn states_are_renamed_and_merged() {
         (of(&merged, "a.kernel"), of(&merged, "b.kernel")),
         (of(&one, "a.kernel"), of(&other, "b.kernel"))
     );
-    // The variables have a valid order.
+    // The merged variables are in the order of the step, so the step runs.
     let x = HostArray::zeros(F32, &[4, 8]).unwrap();
     step.run(&mut { merged }, &[("x", &x)]).unwrap();
 }

@@ -13,7 +13,7 @@ use crate::devices::client;
 use crate::fuzz::outcome::{Finding, Trace, listed, quietly, reads_back};
 use crate::fuzz::rng::{Rng, hash};
 
-/// A number below the smallest normal 32-bit float.
+/// The largest difference that flushing denormals may cause: slightly below the smallest normal 32-bit float.
 const LEAST: f64 = 1.1e-38;
 
 /// Time limit for shrinking a failing piece.
@@ -144,7 +144,7 @@ impl Program {
         Compiler::new().spmd_mode(if self.mode == 0 { SpmdMode::Replica } else { SpmdMode::Partition })
     }
 
-    /// The tolerance for sums in a different order, by the least precise type in the program.
+    /// The tolerance for sums in a different order, which depends on the least precise type in the program.
     fn tolerance(&self) -> f64 {
         let has =
             |elem: &str| self.body.contains(elem) || self.arguments.iter().any(|(_, a)| a.contains(elem));
@@ -201,7 +201,7 @@ fn partitioned(program: &Program) -> Result<Parts, Refusal> {
     Ok(Parts { module, output })
 }
 
-/// Up to this number of devices, groups are printed and parsed again.
+/// The maximum number of devices for which partitioned programs are printed and parsed again.
 const PRINTED: usize = 4096;
 
 /// Partitions each piece, and runs the collective verifier on it.
@@ -358,7 +358,7 @@ fn results(client: &Client, output: &Output, inputs: &[HostArray]) -> Result<Vec
     Ok(results.iter().map(ShardedArray::to_host).collect::<Result<_, RuntimeError>>()?)
 }
 
-/// Runs a program on its devices and on one, and compares.
+/// Runs a program on its devices and on one device, and compares the results.
 fn compared(client: &Client, program: &Program) -> Result<(), Refusal> {
     let parts = quietly(|| partitioned(program)).map_err(Refusal::Finding)??;
     let (text, lowered) = (program.text(), parts.output.text());
@@ -393,7 +393,7 @@ fn compared(client: &Client, program: &Program) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The finding of a piece, shrunk.
+/// Shrinks the piece of a finding, and returns the finding of the smallest piece.
 fn smaller(client: &Client, program: &Program, first: Finding) -> Finding {
     let until = Instant::now() + REDUCE;
     let try_one = |candidate: &Program| -> Option<Finding> {

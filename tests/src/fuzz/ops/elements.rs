@@ -32,7 +32,7 @@ fn unary(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     p.note(elem);
     let fill = match short {
         "acosh" | "log" | "log2" | "rsqrt" | "sqrt" | "digamma" | "lgamma" | "cbrt" => "positive",
-        // Poles are far from the generated numbers.
+        // Small operands keep away from the poles of these functions.
         "tan" | "asin" | "acos" | "atanh" | "erf_inv" | "log_plus_one" => "small",
         _ => "wide",
     };

@@ -3,7 +3,7 @@
 use super::moves::INDICES;
 use super::piece::{ANY, NUMBERS, Piece, Tensor, ints, list};
 
-/// Dimension numbers of a gather or of a scatter, which mirror each other.
+/// The dimension numbers of a gather or a scatter, which have the same meaning in both.
 struct Numbers {
     operand: Vec<i64>,
     indices: Vec<i64>,

@@ -2,7 +2,7 @@
 //!
 //! An input is a mesh and some pieces, each a program around one operation. Each piece is partitioned separately. The accepted pieces
 //! become one program, which is partitioned and run on its devices and on one device. The padding of arguments has NaN or other extreme
-//! values. A difference is traced to one piece, which is then shrunk.
+//! values. If results differ, the piece that causes the difference is found and shrunk.
 //!
 //! For each operation, the number and the outcome of the attempts to generate it are counted under stages that begin with `@`.
 
@@ -51,7 +51,7 @@ fn pieces(rng: &mut Rng, mesh: &Mesh, count: usize) -> Vec<u8> {
     let drawn: Vec<_> = table::drawers()
         .into_iter()
         .filter(|(name, _)| only.as_deref().is_none_or(|only| name.ends_with(only)))
-        // Per-device values have a dimension of the size of the mesh.
+        // Manual computations have values with one element per device, which would be large on large meshes.
         .filter(|(_, drawer)| mesh.devices() <= 64 || !table::is_manual(*drawer))
         .collect();
     let mut out = format!("// mesh {}\n// mode {}\n// seed {}\n", mesh.text(), rng.below(2), rng.below(1000));

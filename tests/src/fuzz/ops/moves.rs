@@ -37,7 +37,7 @@ pub(super) fn from_nothing(p: &mut Piece<'_>, name: &'static str) -> Option<()> 
 }
 
 pub(super) fn rng_bits(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
-    // Only 32 bits: in partition mode, XLA's CPU plugin fails for other widths.
+    // The width is always 32 bits, because XLA's CPU plugin fails for other widths in partition mode.
     let (elem, shape) = ("ui32", p.shape());
     let algorithm = p.rng.of(&["THREE_FRY", "PHILOX"]);
     p.note(algorithm);
@@ -113,7 +113,7 @@ fn factored(p: &mut Piece<'_>, count: i64) -> Vec<i64> {
 pub(super) fn reshape(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let (elem, mut shape) = (p.rng.of(ANY), p.shape());
     let out = match p.rng.below(4) {
-        // Splits one dimension, or merges several.
+        // Splits one dimension, or merges several dimensions.
         0 => {
             let at = p.rng.below(shape.len());
             (shape[at] > 0).then_some(())?;
@@ -214,7 +214,7 @@ pub(super) fn slice(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
             true => p.argument(&rank, "i64", "only 0"),
             false => p.constant(&rank, "i64", &text(&starts)),
         };
-        // The limits correspond to the starts.
+        // If the starts are an argument, all starts are zero, so the limits are reduced by the drawn starts.
         let limit = match start.name.ends_with("#0") {
             true => p.constant(&rank, "i64", &text(&limits)),
             false => {

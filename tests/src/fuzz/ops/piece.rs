@@ -80,7 +80,7 @@ impl Mesh {
         &self.axes
     }
 
-    /// The device groups along `axis`, one for each position along the others.
+    /// The device groups along `axis`, one for each combination of coordinates along the other axes.
     pub(super) fn groups(&self, axis: &str) -> Vec<Vec<usize>> {
         let at = self.axes.iter().position(|(name, _)| *name == axis).unwrap_or(0);
         let sizes: Vec<usize> = self.axes.iter().map(|(_, size)| *size).collect();
@@ -95,7 +95,7 @@ impl Mesh {
 
     /// A sharding of a tensor of this rank: axes, sub-axes, open and closed dimensions.
     pub(super) fn sharding(&self, rng: &mut Rng, rank: usize) -> String {
-        // Name, pre-size, size, size of the axis.
+        // Each part is a name, a pre-size, a size, and the size of the axis.
         let mut parts: Vec<(&str, usize, usize, usize)> = Vec::new();
         for &(name, size) in &self.axes {
             let cuts: Vec<usize> = (2..size).filter(|cut| size.is_multiple_of(*cut)).collect();
@@ -216,7 +216,7 @@ pub(super) fn number(elem: &str, value: i64) -> String {
     }
 }
 
-/// A program under construction.
+/// The text of a piece under construction.
 pub(super) struct Piece<'a> {
     pub(super) rng: &'a mut Rng,
     pub(super) mesh: &'a Mesh,
@@ -243,7 +243,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Calls [`Piece::note`] if `is`.
+    /// Calls [`Piece::note`] if `is` is true.
     pub(super) fn note_if(&mut self, is: bool, class: &str) {
         if is {
             self.note(class);
@@ -262,7 +262,7 @@ impl<'a> Piece<'a> {
         format!("p{}_{}", self.number, self.next)
     }
 
-    /// A size, rarely zero.
+    /// The size of a dimension, which is rarely zero.
     pub(super) fn size(&mut self) -> i64 {
         if self.chance(60, "size 0") { 0 } else { self.rng.of(SIZES) }
     }
@@ -348,7 +348,7 @@ impl<'a> Piece<'a> {
         let attributes = if attributes.is_empty() { String::new() } else { format!(" <{{{attributes}}}>") };
         let regions = if regions.is_empty() { String::new() } else { format!(" ({regions})") };
         let outs = list(all.iter().map(Tensor::ty));
-        // A sharding annotation of the operation.
+        // Some operations with one result get a sharding annotation.
         let annotated = all.len() == 1
             && name != "stablehlo.constant"
             && !name.starts_with("sdy.")
@@ -431,7 +431,7 @@ impl<'a> Piece<'a> {
         let neutral = match name {
             "add" | "or" | "xor" => 0,
             "multiply" => 1,
-            // Not the identity for all numbers.
+            // The initial value need not be the identity of the reduction.
             _ => self.rng.of(&[-1, 0, 1]),
         };
         let value = if self.chance(3, "initial value counts") { self.rng.of(&[3, 1, 2]) } else { neutral };

@@ -85,7 +85,7 @@ pub(super) fn einsum(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let z = if name == "stablehlo.einsum" {
         let b = p.numbers(&shape(&r), elem);
         let config = format!("einsum_config = \"{},{}->{}\"", word(&l), word(&r), word(&out));
-        // XLA does not support an einsum label of only one operand that is not in the result.
+        // XLA does not support an einsum label that only one operand has, and that the result lacks.
         let is_read = l.iter().all(|d| r.contains(d) || out.contains(d))
             && r.iter().all(|d| l.contains(d) || out.contains(d));
         is_read.then_some(())?;
@@ -157,7 +157,7 @@ pub(super) fn cholesky(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     p.note(if lower { "lower" } else { "upper" });
     let a = p.argument(&shape, elem, "definite");
     let z = p.op1(name, &[&a], &format!("lower = {lower}"), "", &shape, elem);
-    // The content of the other triangle is unspecified.
+    // The elements of the other triangle are unspecified, so they are masked.
     let row = p.op1(
         "stablehlo.iota",
         &[],
@@ -209,7 +209,7 @@ pub(super) fn batch_norm(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     (!shape.contains(&0)).then_some(())?;
     let dim = p.rng.below(shape.len());
     let features = [shape[dim]];
-    // A single element has no variance.
+    // The variance needs more than one element for each feature.
     (shape.iter().product::<i64>() > 2 * features[0]).then_some(())?;
     let attributes = format!("epsilon = 1.0e-01 : f32, feature_index = {dim} : i64");
     let x = p.numbers(&shape, elem);
@@ -290,7 +290,7 @@ pub(super) fn sort(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let dim = p.rng.below(shape.len());
     let count = p.rng.of(&[1, 2, 3]);
     p.note(format!("{count} operands"));
-    // Integers have ties, whose order only a stable sort defines.
+    // Integer keys have ties, whose order only a stable sort defines.
     let key = p.rng.of(&["f32", "i32", "f64", "bf16"]);
     let stable = count > 1 && key != "f64" || p.chance(3, "stable");
     p.note_if(stable, "stable");

@@ -115,7 +115,7 @@ pub(super) fn is_manual(drawer: Drawer) -> bool {
     std::ptr::fn_addr_eq(drawer, devices::manual as Drawer)
 }
 
-/// The generator of the operation of a row, or `None` if it is listed as not generated; an error if both lists lack it.
+/// The generator of an operation, or `None` if the operation is in [`NOT_DRAWN`]; an error if it is in neither list.
 fn drawer(def: &'static OpDef) -> Result<Option<Drawer>, &'static str> {
     let listed = DRAWN.iter().find(|(names, _)| names.contains(&def.name)).map(|(_, drawer)| *drawer);
     if NOT_DRAWN.iter().any(|(name, _)| *name == def.name) {
@@ -130,7 +130,7 @@ pub(super) fn drawers() -> Vec<(&'static str, Drawer)> {
     let mut all: Vec<(&'static str, Drawer)> = all.collect();
     all.sort_by_key(|(name, _)| *name);
     all.dedup_by_key(|(name, _)| *name);
-    // Elementwise operations are similar, so at least half of the generated operations are others.
+    // Elementwise operations are similar, so at least half of the generated operations are not elementwise.
     let others: Vec<_> = all.iter().copied().filter(|(name, _)| elements::drawer(name).is_none()).collect();
     all.extend(others.iter().chain(&others));
     all

@@ -78,7 +78,7 @@ fn group(spec: &CollectiveSpec, rng: &mut Rng) -> Option<usize> {
     all.get(rng.below(all.len())).copied()
 }
 
-// C1.
+// Changes that violate condition C1, about unreduced values.
 
 /// Whether an operation can neither use nor produce an unreduced value.
 fn takes_whole(broken: &Broken, op: OpId) -> bool {
@@ -123,7 +123,7 @@ fn completed_twice(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     again(broken, *all.get(rng.below(all.len()))?)
 }
 
-// C2.
+// Changes that violate condition C2, about devices in groups, and channels.
 
 fn device_twice(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let op = one(broken, rng, |kind, spec| has_groups(kind, spec) && spec.groups.num_ids() > 1)?;
@@ -238,14 +238,14 @@ fn two_sources(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     })
 }
 
-/// Two collectives then share a channel; between replicas this is valid.
+/// Gives two collectives the same channel, which is valid only between replicas.
 fn twice(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     (broken.mode == SpmdMode::Partition).then_some(())?;
     let op = one(broken, rng, |_, _| true)?;
     again(broken, op)
 }
 
-// C3.
+// Changes that violate condition C3, about shapes of results.
 
 fn other_size(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let op = one(broken, rng, |_, _| true)?;
@@ -282,7 +282,7 @@ fn other_dimension(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     Some(())
 }
 
-// C4.
+// Changes that violate condition C4, about devices that skip a collective.
 
 /// Moves a collective into `if (device id == 0)`.
 fn in_a_branch(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
@@ -329,7 +329,7 @@ fn in_a_branch(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     Some(())
 }
 
-// C5.
+// Changes that violate condition C5, about inputs and outputs.
 
 fn tensor<'a>(broken: &'a mut Broken, rng: &mut Rng) -> Option<&'a mut InterfaceTensor> {
     let interface = broken.interface.as_mut()?;
@@ -397,7 +397,7 @@ fn more_devices(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     Some(())
 }
 
-// Errors that the verifier does not guarantee to detect.
+// Changes that the verifier does not guarantee to detect.
 
 fn exchanged_between_groups(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let op = one(broken, rng, |_, spec| spec.groups.len() > 1)?;
@@ -453,7 +453,7 @@ fn several(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     Some(())
 }
 
-// Editing.
+// Functions that edit programs.
 
 fn region_of(broken: &Broken, op: OpId) -> Option<shardc_ir::RegionId> {
     let mut regions = broken.module.bodies().flat_map(|body| broken.module.regions_under(body));

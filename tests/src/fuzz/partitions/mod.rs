@@ -1,8 +1,8 @@
 //! Corrupted partitions: a correct partitioned program is changed in one place, and the collective verifier checks it.
 //!
 //! The first line of an input names the change and the seed of its details; the annotated program follows. Some [kinds of changes](DAMAGES)
-//! violate the invariants C1 to C5 and must always be detected. Others preserve the invariants and only make values incorrect; those may
-//! pass.
+//! violate the invariants C1 to C5 and must always be detected. Other changes preserve the invariants and only make values incorrect; the
+//! verifier may accept them.
 
 mod damage;
 

@@ -1,5 +1,5 @@
-//! Costs of gradients, compared with JAX's gradients of the same functions, according to XLA's CPU compiler, or to the TPU compiler with
-//! `--tpu` ([`tpu`]). Also measures the time to differentiate a large model.
+//! Compares the costs of shardc's and JAX's gradients of the same functions. The costs are those that XLA's CPU compiler reports, or with
+//! `--tpu` ([`tpu`]), the TPU compiler. Also measures the time to differentiate a large model.
 //!
 //! The functions and JAX's gradients are in the shared data. `shardc grad` differentiates each function. One client compiles both gradients
 //! with the same options and reports their costs. shardc rematerializes the same values as JAX.
@@ -26,7 +26,7 @@ use super::{
 };
 use xtask::{process, setup, workspace::Workspace};
 
-/// Upper bound of the ratio of a quantity of shardc's gradient to that of JAX's.
+/// Upper bound of the ratio of a quantity of shardc's gradient to the same quantity of JAX's gradient.
 const BOUND: f64 = 1.05;
 
 /// Number of operations of the model whose differentiation is timed.
@@ -153,7 +153,7 @@ fn compare(
     both(cost, &output, &file("gradient")?)
 }
 
-/// Analyzes both programs.
+/// Analyzes both gradients. The inner error describes which of them the compiler rejects, and the reason.
 fn both(cost: &dyn Fn(&Path) -> Result<Cost>, ours: &Path, jax: &Path) -> Result<Result<Costs, String>> {
     Ok(match (cost(ours)?, cost(jax)?) {
         (Ok(ours), Ok(jax)) => Ok(Costs { ours, jax }),

@@ -46,8 +46,8 @@ pub(super) fn write(
     let next = step.next(loss);
     let forward = step.only(loss);
     let wrt = parameters(&forward, &next)?;
-    // The loss is also replaced, because shardc's gradient computes it, too. Otherwise, a loop in the forward pass would run twice: once
-    // for the loss, and once to save residuals.
+    // shardc's gradient also computes the loss, which replaces that of the step. Otherwise, a loop in the forward pass would run twice:
+    // once for the loss, and once to save residuals.
     let mut replaced = vec![step.returned[loss]];
     for &(argument, result) in &wrt {
         match step.gradient(argument, result) {
@@ -68,7 +68,7 @@ pub(super) fn write(
         return Ok(Err(format!("shardc cannot differentiate the loss: {said}")));
     }
     let mut with_ours = step.with(read(&output)?, &replaced)?;
-    // As in the original, there are no calls between a gradient and its users.
+    // Calls are inlined, so that the gradients and their users are in one function, as in the original step.
     inline_calls(&mut with_ours).map_err(|errors| told(&errors))?;
     save(&for_one_device(module)?, original)?;
     save(&for_one_device(with_ours)?, ours)?;
@@ -187,7 +187,7 @@ impl<'m> Step<'m> {
         let elements = |v: ValueId| shape(v).map(|shape| shape.iter().product::<i64>());
         let mut seen = BTreeSet::from([self.returned[result]]);
         let mut todo = vec![self.returned[result]];
-        // For each value, its elementwise operands; none if the value is an input of the elementwise computation.
+        // The elementwise operands of each value; the list is empty for inputs of the elementwise computation.
         let mut made_of: BTreeMap<ValueId, Vec<ValueId>> = BTreeMap::new();
         while let Some(value) = todo.pop() {
             let ValueDef::Result(op, _) = module.values[value].def() else { continue };
@@ -224,11 +224,11 @@ impl<'m> Step<'m> {
         None
     }
 
-    /// Follows a gradient through element-wise operations with scalars, such as a multiplication, as long as each value has only one user.
+    /// Follows a gradient through elementwise operations with scalars, such as a multiplication, as long as each value has only one user.
     /// Returns the last value.
     ///
-    /// The factor may belong to an optimizer without state. Then the value that shardc's gradient replaces differs from the gradient by
-    /// this factor, but the cost is the same.
+    /// A scalar factor may also belong to the optimizer, if the optimizer has no state. The replaced value then differs from the gradient
+    /// by this factor, but the cost is the same.
     fn scaled(&self, mut value: ValueId) -> ValueId {
         let module = self.module;
         let is_number = |v: ValueId| match module.values[v].def() {

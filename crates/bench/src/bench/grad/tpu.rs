@@ -1,4 +1,4 @@
-//! Costs of gradients on a TPU, compared with JAX's gradients, according to the TPU compiler's analysis for one device. Operations in a
+//! Compares the costs of shardc's and JAX's gradients on a TPU, according to the TPU compiler's analysis for one device. Operations in a
 //! loop body count once.
 //!
 //! Models are compared as functions. Training steps of realistic size are compared with copies in which shardc's gradients replace the
@@ -168,7 +168,7 @@ impl Compiler {
             return Ok(json);
         }
         let mut command = Command::new(&self.python);
-        // libtpu allows one process per TPU. This check is disabled, since no TPU is used here.
+        // libtpu allows one process per TPU. The check is disabled, because compilation uses no TPU.
         command.env("ALLOW_MULTIPLE_LIBTPU_LOAD", "1");
         command.arg(&self.script).arg(device).arg(program);
         let out = command.output().with_context(|| format!("starting {}", process::shown(&command)))?;

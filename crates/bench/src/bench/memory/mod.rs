@@ -1,7 +1,7 @@
 //! shardc's estimate of device memory, compared with the memory that the TPU compiler reports.
 //!
-//! The compiler's results for each program are in `tests/memory.json`, which a test also reads, because the compiler takes minutes and the
-//! estimate takes seconds. `--tpu` compiles the named programs, or all, and rewrites the file.
+//! The compiler takes minutes, so its results for each program are stored in `tests/memory.json`, which a test also reads. `--tpu` compiles
+//! the named programs, or all programs, and rewrites the file.
 
 mod strategies;
 
@@ -63,7 +63,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     if args.update { page::update(workspace, "--only memory", &table) } else { Ok(()) }
 }
 
-/// A line with the reason for which the estimate of a program or a step is outside of the usual range, if it is.
+/// A line with the reason why the estimate of a program or a step is outside the usual range; `None` if it is in the range.
 fn note(program: &Value) -> Option<String> {
     let text = |key: &str| program[key].as_str();
     Some(format!("* `{}` ({}): {}", text("name")?, text("slice")?, text("why")?))

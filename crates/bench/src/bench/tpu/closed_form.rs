@@ -17,8 +17,8 @@
 
 use serde_json::Value;
 
-/// The transformers of the corpus whose activations are significant: name, number of all-reduces of activations over the model axis in a
-/// training step, hidden size, bytes of an element.
+/// The transformers of the corpus whose activations cause significant traffic: name, number of all-reduces of activations over the model
+/// axis in a training step, hidden size, bytes of an element.
 const TRANSFORMERS: [(&str, f64, f64, f64); 5] = [
     ("hf_bert_large_tp_train", 4.0 * 24.0, 1024.0, 4.0),
     ("llama7b_2l_fsdp_tp_train", 4.0 * 2.0 + 2.0, 4096.0, 2.0),

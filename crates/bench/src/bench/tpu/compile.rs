@@ -67,7 +67,7 @@ impl Compiler {
         let copy = self.dir.join("compiled.mlir");
         fs::copy(program, &copy).with_context(|| format!("copying {}", program.display()))?;
         let mut command = Command::new(&self.python);
-        // libtpu allows one process per TPU. This check is disabled, since no TPU is used here.
+        // libtpu allows one process per TPU. The check is disabled, because compilation uses no TPU.
         command.env("ALLOW_MULTIPLE_LIBTPU_LOAD", "1").env("DUMP_HLO", "1");
         command.arg(&self.tool).args([topology, mode]).arg(&copy);
         let out = command.output().with_context(|| format!("starting {}", process::shown(&command)))?;

@@ -1,8 +1,8 @@
 //! Compares the TPU compiler's results for shardc's partition of a program with those for XLA's own partition.
 //!
-//! Both are compiled for the same TPU slice, which need not exist. XLA partitions the annotated file itself; the other program is the
-//! output of `shardc partition` for this file. Large programs compile for minutes, so the compiler's results are cached in the target
-//! folder, keyed by the program's text.
+//! Both partitions are compiled for the same TPU slice, which need not be present. XLA partitions the annotated file itself; the other
+//! program is the output of `shardc partition` for this file. Large programs compile for minutes, so the compiler's results are cached in
+//! the target folder, keyed by the program's text.
 
 mod closed_form;
 mod compile;

@@ -1,6 +1,6 @@
-//! Programs of `tests/conformance/jax`, lowered by the JAX of a Python installation. Each program must pass these checks: shardc parses it,
-//! prints it unchanged byte for byte, and partitions it in both SPMD modes. jaxlib accepts the partitions, their results equal those on one
-//! device, and the gradient equals JAX's.
+//! Checks programs of `tests/conformance/jax`, lowered by the JAX of a Python installation. shardc must parse each program, print it
+//! unchanged byte for byte, and partition it in both SPMD modes. jaxlib must accept the partitions, their results must equal those on one
+//! device, and the gradient must equal JAX's.
 //!
 //! The checks run in the worker of `shardc-tests`. Expected failures are listed in `tests/conformance/jax.txt`, as
 //! `VERSION/KIND/NAME#check: reason`. `--update` writes the table of results to `docs/JAX.md`.

@@ -56,8 +56,8 @@ impl<'r> Report<'r> {
         Report { version, rows, exceptions, failures, covered }
     }
 
-    /// A table with one row for each kind of programs: the number of programs, and the number that passed the checks, of those to which
-    /// they apply.
+    /// A table with one row for each kind of program: the number of programs, and for each column, how many passed the checks and to how
+    /// many the checks apply.
     fn table(&self) -> String {
         let mut kinds: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
         for row in self.rows.iter().filter(|row| row.skip.is_none()) {

@@ -2,7 +2,7 @@
 //! on two other meshes, in both SPMD modes.
 //!
 //! Each program is compared twice. First, the worker of `shardc-tests` does the same as `shardc verify`. Then `check_partition.py` in the
-//! shared data runs shardc's output with another XLA build on other inputs. There, programs with manual computations are compared with
+//! shared data runs shardc's output with another XLA build on other inputs. This script compares programs with manual computations with
 //! XLA's own partition, on their own mesh. Shardy's interpreter tests are also partitioned and compared with the values that they expect.
 //!
 //! Expected differences are listed in `tests/conformance/partition.txt` as `path#mesh: reason`, with `check mesh` for the second
@@ -52,7 +52,7 @@ const SIDE_BY_SIDE: usize = 2;
 /// Number of programs between progress messages. All programs take an hour.
 const TOLD_EVERY: usize = 25;
 
-/// Time limit of one comparison. The slowest comparison takes a tenth of that on two cores.
+/// Time limit of one comparison. The slowest comparison takes a tenth of the limit on two cores.
 const LIMIT: Duration = Duration::from_secs(600);
 
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
@@ -159,8 +159,8 @@ impl Lane {
         Ok(())
     }
 
-    /// Whether `check_partition.py` compares a program on a mesh, too. It compares programs with manual computations with XLA's own
-    /// partition, which uses the file's own mesh.
+    /// Whether `check_partition.py` also compares a program on a mesh. The script compares a program with manual computations with XLA's
+    /// own partition, and only on the file's own mesh.
     fn wants_check(program: &Program, mesh: &Mesh, args: &ConformanceArgs) -> bool {
         match args.check_with {
             CheckWith::Nothing => false,

@@ -53,7 +53,7 @@ impl Outcome {
     }
 }
 
-/// Names of the outcomes, in the order of [`Outcome::parts`].
+/// Names of the outcomes, by the index that [`Outcome::parts`] returns.
 const WORDS: [&str; 6] = ["equal", "equal in double precision", "wrong", "refused", "failed", "crashed"];
 
 /// One comparison.

@@ -4,8 +4,8 @@
 //!
 //! * With only the sharding rules that Shardy has ([`RuleSet::Shardy`]). If the shardings differ, Shardy propagates the program again with
 //!   inlined calls, because it may drop a call in a loop if the call's operand is sharded later.
-//! * With all of shardc's rules, which also propagate through CHLO. Shardy's passes alone do not, but XLA expands CHLO before it runs
-//!   Shardy. A result that differs from Shardy's passes is correct if XLA, which runs Shardy on the same file, shards it as shardc does.
+//! * With all of shardc's rules, which also propagate through CHLO. Shardy's passes do not propagate through CHLO, but XLA expands CHLO
+//!   before it runs Shardy. A result that differs from Shardy's passes is correct if XLA shards the result as shardc does.
 //!
 //! Shardings of intermediate values may differ; differences are counted by kind. If there are any, the program is partitioned with shardc's
 //! shardings and with Shardy's, and the former must not send more bytes. Expected differences are listed in

@@ -49,7 +49,7 @@ pub(super) fn number(module: &mut Module) {
 pub(super) enum Constraints {
     /// Sharding constraints of the original program, which have a number.
     Numbered,
-    /// Reshards: Shardy converts sharding constraints to these.
+    /// Reshards, to which Shardy converts sharding constraints.
     Reshards,
 }
 

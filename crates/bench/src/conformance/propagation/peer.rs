@@ -1,4 +1,4 @@
-//! Shardy's propagation in jaxlib, with cached results because it is slow.
+//! Runs Shardy's propagation in jaxlib, and caches the results because jaxlib is slow.
 
 use std::{
     fs,

@@ -1,5 +1,5 @@
-//! The shardings of results when XLA compiles a program with Shardy. They are the reference for programs that XLA rewrites before it runs
-//! Shardy.
+//! The shardings of results when XLA compiles a program with Shardy. These shardings are the reference for programs that XLA rewrites
+//! before it runs Shardy.
 
 use std::{fs, path::Path, process::Command};
 

@@ -1,8 +1,8 @@
-//! Loads batches for a step: they are read, sharded and sent to the devices while the previous step runs.
+//! Loads batches for a step. Batches are read, sharded and sent to the devices while the previous step runs.
 //!
 //! A [`Loader`] requests from a [`Source`] only the rows of each batch that this process's devices hold in the step's sharding. The
-//! batches are the same for every number of processes and devices. The progress is a [`Position`], which a checkpoint saves with the
-//! state.
+//! batches are the same for every number of processes and devices. A [`Position`] records how many batches were returned; a checkpoint
+//! saves it with the state.
 //!
 //! | source | contents of batches |
 //! |---|---|
@@ -45,7 +45,7 @@
 //!         timings.add(metrics.times()?);
 //!     }
 //! }
-//! // Six epochs of two batches; each drops the last four of the twenty rows.
+//! // Six epochs of two batches; each epoch drops the last four of the twenty rows.
 //! assert_eq!((loader.next_position().batch, loader.next_position().rows), (12, 8));
 //! assert!((state.get("w")?.to_f64_vec()[0] - 3.0).abs() < 1e-2);
 //! # Ok(())
@@ -71,21 +71,21 @@ use crate::Error;
 /// The options of a loader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoaderOptions {
-    /// The number of batches that are prefetched to the devices; at least one. Each of them occupies device memory.
+    /// The number of batches that are prefetched to the devices; at least one. Each prefetched batch occupies device memory.
     pub ahead: usize,
     /// The position at which to start; `None` for the first batch.
     pub position: Option<Position>,
 }
 
 impl Default for LoaderOptions {
-    /// Prefetches two batches, and starts at the first.
+    /// Prefetches two batches, and starts at the first batch.
     fn default() -> Self {
         LoaderOptions { ahead: 2, position: None }
     }
 }
 
-/// An iterator over the batches of a source, on the devices of a step. It ends after the source's last batch, or after the first
-/// error.
+/// An iterator over the batches of a source, on the devices of a step. The iterator ends after the source's last batch, or after the
+/// first error.
 #[derive(Debug)]
 pub struct Loader {
     made: Prefetch<Result<Made, Error>>,
@@ -101,7 +101,7 @@ pub struct Batch {
     waited: Duration,
 }
 
-/// A batch as produced by the thread of a loader.
+/// A batch as the thread of a loader returns it, without its number.
 #[derive(Debug)]
 struct Made {
     arrays: Vec<(String, ShardedArray)>,
@@ -112,8 +112,9 @@ impl Loader {
     /// Starts to load batches for a step. In a job of several processes, each process creates a loader with the same source.
     ///
     /// # Errors
-    /// The source names something that is not an input of the step (SH0720), or an input without batch rows (SH1120); the number of devices
-    /// does not divide the batch, or the source has a different batch size (SH1121); the position has a different batch size (SH1123).
+    /// A name of the source is not an input of the step (SH0720); the inputs have different numbers of rows, or one is unreduced (SH1120);
+    /// the shards of an input do not divide the batch, or the source has a different batch size (SH1121); the position has a different
+    /// batch size (SH1123).
     pub fn new(step: &Step, source: impl Source + 'static, options: LoaderOptions) -> Result<Loader, Error> {
         let input = |name: String| {
             let port = step.input(&name)?;
@@ -138,7 +139,7 @@ impl Loader {
         Ok(Loader { made: Prefetch::new(options.ahead, maker), position: first })
     }
 
-    /// The position after the returned batches; prefetched batches do not count. After an error, it is the position of the failed batch.
+    /// The position after the returned batches, without prefetched batches. After an error, it is the position of the failed batch.
     #[must_use]
     pub fn next_position(&self) -> Position {
         self.position
@@ -213,7 +214,7 @@ impl Maker {
     }
 }
 
-/// Ends after the first error.
+/// The iterator ends after the last batch of the source, or after the first error.
 impl Iterator for Maker {
     type Item = Result<Made, Error>;
 

@@ -31,7 +31,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The plan for the devices at the positions `places` of the layouts. `size` is the batch size of the source, if the source fixes it.
+    /// Plans for the devices at the positions `places` of the layouts. `size` is the batch size of the source, if the source fixes it.
     pub(super) fn new(inputs: Vec<Input>, places: Vec<usize>, size: Option<usize>) -> Result<Plan, Error> {
         let Some(first) = inputs.first() else {
             return Err(Diagnostic::invalid("SH1120", "the source has no inputs").into());

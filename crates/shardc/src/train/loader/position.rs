@@ -6,10 +6,10 @@ use shardc_ir::Diagnostic;
 
 use crate::Error;
 
-/// The key of the position in the notes of a checkpoint.
+/// The key under which a checkpoint's information contains the position.
 const NOTE: &str = "loader";
 
-/// The position of a [`Loader`](super::Loader): the same for every number of processes and devices.
+/// The position of a [`Loader`](super::Loader). It does not depend on the number of processes and devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// The number of returned batches, which is the number of the next batch.
@@ -19,7 +19,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// Writes the position into the information that is saved with a state.
+    /// Adds the position to the information that a checkpoint saves with a state.
     pub fn note(&self, info: &mut Info) {
         info.notes.insert(NOTE.to_owned(), format!("{} batches of {}", self.batch, self.rows));
     }

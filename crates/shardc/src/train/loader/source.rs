@@ -11,16 +11,16 @@ use crate::Error;
 /// The error of a source.
 pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Arrays with the requested number of rows, one for each of the source's names.
+/// Arrays with the requested number of rows, one for each input that the source provides.
 pub type Rows = Vec<HostArray>;
 
-/// Provides the rows of batches. A batch is determined by its number, whichever process requests which of its rows. Thus training on
-/// several processes and resumed training see the same batches.
+/// Provides the rows of batches. The rows of a batch depend only on the batch number, not on the process that requests them. Thus
+/// training on several processes and resumed training use the same batches.
 pub trait Source: Send {
     /// The inputs of the step that this source provides.
     fn names(&self) -> Vec<String>;
 
-    /// Rows of a batch: arrays `[rows.len(), ...]` in the order of [`Source::names`]. `rows` are within [`Source::rows_of`].
+    /// Rows of a batch: arrays `[rows.len(), ...]` in the order of [`Source::names`]. `rows` does not exceed [`Source::rows_of`].
     ///
     /// # Errors
     /// Any error of the source; the loader reports it with the batch number (SH1122).
@@ -65,7 +65,7 @@ impl Source for Box<dyn Source> {
     }
 }
 
-/// A source that calls a function of the batch number and the rows; endless, in the order that the function determines.
+/// An endless source that calls a function of the batch number and the rows. The function determines the order of the data.
 pub struct Callback<F> {
     names: Vec<String>,
     function: F,
@@ -124,7 +124,7 @@ pub struct Shuffled<E> {
 }
 
 impl<E: Examples> Shuffled<E> {
-    /// Endless batches of `rows` rows. Examples that do not fill a batch at the end of an epoch are dropped.
+    /// An endless source of batches of `rows` rows. Examples that do not fill a batch at the end of an epoch are dropped.
     #[must_use]
     pub fn new(examples: E, rows: usize, seed: u64) -> Shuffled<E> {
         let batches = Batches::new(examples.count(), rows as u64, seed);
@@ -139,7 +139,7 @@ impl<E: Examples> Shuffled<E> {
         self
     }
 
-    /// Ends after `epochs` epochs.
+    /// Ends the source after `epochs` epochs; without a limit, it is endless.
     #[must_use]
     pub fn with_epochs(mut self, epochs: u64) -> Shuffled<E> {
         self.epochs = Some(epochs);
@@ -165,7 +165,7 @@ impl<E: Examples> Source for Shuffled<E> {
     }
 
     fn rows_of(&self, batch: u64, full: usize) -> usize {
-        // If there are no examples, the loader requests all rows, which is an error; otherwise every batch would be only padding.
+        // Without examples, every batch would be only padding. Returning `full` makes the loader request rows, which is an error.
         if self.examples.count() == 0 {
             return full;
         }
@@ -177,7 +177,7 @@ impl<E: Examples> Source for Shuffled<E> {
     }
 }
 
-/// Arrays in memory whose first dimension is the example.
+/// Arrays in memory whose first dimension is the index of the example.
 #[derive(Clone, Debug, Default)]
 pub struct Arrays {
     arrays: Vec<(String, HostArray)>,
@@ -255,7 +255,7 @@ impl Passages {
         Passages { name: name.to_owned(), file, length, stride: length.max(1) as u64 }
     }
 
-    /// Sets the stride: a passage begins every `tokens` tokens. If that is less than the length, passages overlap.
+    /// Sets the stride: a passage begins every `tokens` tokens. Passages overlap if the stride is less than their length.
     #[must_use]
     pub fn every(mut self, tokens: u64) -> Passages {
         self.stride = tokens.max(1);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,8 @@ pub struct Step {
     client: Client,
     step: StepProgram,
     program: Program,
+    /// The program that computes initial values, compiled by the first call of [`Step::init`].
+    initializer: OnceLock<Program>,
     /// The partitioned program; `None` on one device.
     partitioned: Option<(Compiler, Interface)>,
     in_flight: usize,
@@ -78,6 +81,7 @@ impl Step {
             client: client.clone(),
             step,
             program,
+            initializer: OnceLock::new(),
             partitioned: Some((compiler.clone(), output.interface)),
             in_flight: ExecuteOptions::IN_FLIGHT,
             warnings,
@@ -97,6 +101,7 @@ impl Step {
             client: client.clone(),
             step,
             program,
+            initializer: OnceLock::new(),
             partitioned: None,
             in_flight: ExecuteOptions::IN_FLIGHT,
             warnings: Vec::new(),
@@ -141,25 +146,33 @@ impl Step {
     /// # Errors
     /// Initial values do not fit, or an execution fails.
     pub fn init(&self, seed: u64) -> Result<State, Error> {
-        let mut module = self.step.initializer()?;
-        let key = HostArray::from_slice(&[(seed >> 32) as u32, seed as u32], &[2])?;
-        let program = match &self.partitioned {
-            None => Program::single(&self.client, &module)?,
-            Some((compiler, interface)) => {
-                let mesh = module.mesh_names.first().map(|(_, &mesh)| mesh);
-                let func = module.entry();
-                if let (Some(mesh), Some(func)) = (mesh, func) {
-                    for (i, &argument) in self.step.arguments.iter().enumerate() {
-                        let sharding = TensorSharding { mesh, ..interface.inputs[argument].sharding.clone() };
-                        let sharding = module.shardings.intern(sharding);
-                        module.funcs[func].res_shardings[i] = PackedOption::from(sharding);
-                    }
-                }
-                Program::partitioned(&self.client, &compiler.partition_module(module)?)?
+        let program = match self.initializer.get() {
+            Some(program) => program,
+            None => {
+                let compiled = self.compile_initializer()?;
+                self.initializer.get_or_init(|| compiled)
             }
         };
+        let key = HostArray::from_slice(&[(seed >> 32) as u32, seed as u32], &[2])?;
         let key = program.put(&self.client, &[key])?;
         self.state_of(program.step(&key)?)
+    }
+
+    /// Compiles the program that computes initial values from a key, with the sharding of each variable.
+    fn compile_initializer(&self) -> Result<Program, Error> {
+        let mut module = self.step.initializer()?;
+        let Some((compiler, interface)) = &self.partitioned else {
+            return Ok(Program::single(&self.client, &module)?);
+        };
+        let mesh = module.mesh_names.first().map(|(_, &mesh)| mesh);
+        if let (Some(mesh), Some(func)) = (mesh, module.entry()) {
+            for (i, &argument) in self.step.arguments.iter().enumerate() {
+                let sharding = TensorSharding { mesh, ..interface.inputs[argument].sharding.clone() };
+                let sharding = module.shardings.intern(sharding);
+                module.funcs[func].res_shardings[i] = PackedOption::from(sharding);
+            }
+        }
+        Ok(Program::partitioned(&self.client, &compiler.partition_module(module)?)?)
     }
 
     /// A state from arrays by name. The names must be exactly those of the step's variables.

@@ -14,7 +14,7 @@ pub(crate) const COMMAND_LINE: &str = "<command line>";
 const WORDS: &[(&str, &str)] = &[
     ("`Compiler::mesh(\"data=4,model=2\")`", "--mesh \"data=4,model=2\""),
     ("`Compiler::spec(\"ARG\", \"data,-\")`", "--spec ARG=data,-"),
-    ("one registered for the target (Compiler::custom_call_rule)", "one of --rules or --rule"),
+    ("or Compiler::custom_call_rule for the target", "--rules or --rule for the target"),
     ("or CallRule::Unknown for a call without a rule", "or leave the call out of the rules"),
     ("`Compiler::dim`", "--dim"),
     ("`Compiler::mesh`", "--mesh"),

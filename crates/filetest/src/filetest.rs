@@ -92,9 +92,9 @@ impl FileTest {
             }
         }
         if outcome.is_ok() && !done.is_empty() {
-            outcome = self
-                .commands(file, scratch, path, None)
-                .map_err(|said| format!("the RUN: lines need different check lines, but share them\n{said}"));
+            outcome = self.commands(file, scratch, path, None).map_err(|said| {
+                format!("RUN: lines with the same check prefix need different check lines\n{said}")
+            });
         }
         (done, outcome)
     }

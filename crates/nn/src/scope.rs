@@ -313,7 +313,7 @@ impl<'g> Scope<'g> {
             first
         };
         let text = format!(
-            "two layers use the parameter {name:?}: the first is at {first}; give this one a scope with another name, or \
+            "two layers use the parameter {name:?}: the first is at {first}; give the second layer a scope with another name, or \
              share the weights explicitly with `Scope::shared`"
         );
         self.graph.refuse(&[tensor], text);
@@ -581,7 +581,7 @@ impl<'g> Scope<'g> {
             self.graph.refuse(&[], text);
         }
         for name in self.values.unknown(|name| self.entries.borrow().contains_key(name)) {
-            let text = format!("a value is given for an unknown variable {name:?}");
+            let text = format!("with_values names an unknown variable {name:?}");
             self.graph.refuse(&[], text);
         }
         program::finish(self.graph, &self.entries.borrow(), metrics)

@@ -43,10 +43,7 @@ impl<'g> Values<'g> {
         for (name, tensor) in values {
             let value = Given { tensor, next: None, is_used: false };
             if let Some(before) = layer.insert(name.clone(), value) {
-                graph.refuse(
-                    &[before.tensor, tensor],
-                    format!("two values are given for the variable {name:?}"),
-                );
+                graph.refuse(&[before.tensor, tensor], format!("the variable {name:?} is replaced twice"));
             }
         }
         let layer = Rc::new(RefCell::new(layer));

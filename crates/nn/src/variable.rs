@@ -74,7 +74,7 @@ pub(crate) fn source<'v>(
             return Err(format!("{begins}, but the shapes differ: {:?} and {:?}", source.shape, next.shape));
         }
         if seen.contains(&next.name.as_str()) {
-            return Err(format!("{begins}, which copies it in turn"));
+            return Err(format!("{begins}, but the chain of copies is circular"));
         }
         seen.push(&next.name);
         source = next;

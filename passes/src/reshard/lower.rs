@@ -144,10 +144,10 @@ fn whole_between(
     }
     let bytes = ty.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
     let message = format!(
-        "a value is fully replicated to change its sharding from {} to {}: {ty}, {}",
+        "a value of type {ty} ({}) is fully replicated to change its sharding from {} to {}",
+        bytes_text(bytes),
         from.display(&module.meshes[from.mesh]),
-        to.display(mesh),
-        bytes_text(bytes)
+        to.display(mesh)
     );
     let mut warning = Diagnostic::warning(Class::Unsupported, "SH0318", message)
         .at(module.ops[op].span)

@@ -179,8 +179,9 @@ impl Reader<'_> {
         self.at += 1;
         if c == b'z' && self.text[self.at..].starts_with('_') {
             self.at += 1;
-            let more = usize::try_from(self.number()?).map_err(|_| self.error("no such factor"))?;
-            return more.checked_add(17).map(Some).ok_or_else(|| self.error("no such factor"));
+            let more =
+                usize::try_from(self.number()?).map_err(|_| self.error("the factor index is too large"))?;
+            return more.checked_add(17).map(Some).ok_or_else(|| self.error("the factor index is too large"));
         }
         Ok(Some(usize::from(c - b'i')))
     }
@@ -200,7 +201,10 @@ impl Reader<'_> {
                 }
                 let mut factors = SmallVec::new();
                 while let Some(symbol) = self.symbol()? {
-                    factors.push(FactorIndex::try_from(symbol).map_err(|_| self.error("no such factor"))?);
+                    factors.push(
+                        FactorIndex::try_from(symbol)
+                            .map_err(|_| self.error("the factor index is too large"))?,
+                    );
                 }
                 if factors.is_empty() {
                     return Err(self.error("expected a factor"));

@@ -2,7 +2,7 @@
 // RUN: not shardc verify %s 2>&1 | FileCheck %s
 // RUN: not shardc run %s 2>&1 | FileCheck %s
 
-// CHECK: error[SH0328]: result 0 of this sdy.manual_computation can differ between devices along the axis "b", which its out_sharding leaves out
+// CHECK: error[SH0328]: result 0 of this sdy.manual_computation can differ between devices along the axis "b", which its out_sharding does not contain
 // CHECK-NOT: bug in shardc
 sdy.mesh @mesh = <["a"=2, "b"=2]>
 func.func @main(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {

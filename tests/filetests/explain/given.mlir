@@ -4,11 +4,11 @@
 // RUN: shardc explain %s --mesh data=4 --spec arg0=data,- --html - | FileCheck %s --check-prefix=HTML
 
 // CHECK: %a (params['w']): tensor<8x4xf32>, sharded [{"data"}, {}]
-// CHECK: dimension 0 is sharded along "data", from argument 0 %a (params['w']), as specified
+// CHECK: dimension 0 is sharded along "data", from argument 0 %a (params['w']), by an option
 
 // JSON: "version": 1
 // JSON: "name": "%a"
-// JSON: "origin": "argument 0 %a (params['w']), as specified"
+// JSON: "origin": "argument 0 %a (params['w']), by an option"
 
 // HTML: <!doctype html>
 // HTML: <code>%a</code> params['w']

@@ -4,7 +4,7 @@
 
 sdy.mesh @mesh = <["x"=4]>
 
-// CHECK: warning[SH0310]: stablehlo.sort needs dimension 0 of operand 0 replicated on every device
+// CHECK: warning[SH0310]: stablehlo.sort needs dimension 0 of operand 0 replicated, so the operand is all-gathered
 // CHECK: rule gather-for-operation
 // CHECK: 1 warning
 // SMALL: no warnings

@@ -2,7 +2,7 @@
 // RUN: shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 // RUN: shardc opt %t.mlir --passes verify-collectives -o %t.out.mlir
 
-// CHECK: is resharded to [{"b"}] at the boundary of a manual computation
+// CHECK: is resharded from {{.*}} to [{"b"}] at the boundary of a manual computation
 // CHECK-NOT: bug in shardc
 sdy.mesh @mesh = <["a"=2, "b"=2]>
 func.func @main(%x: tensor<31xf32>) -> tensor<31xf32> {

@@ -5,7 +5,7 @@
 
 sdy.mesh @mesh = <["x"=2]>
 
-// CHECK: warning[SH0310]: stablehlo.dot_general needs dimension 1 of operand 0 replicated on every device: tensor<6x8x!quant.uniform<i8:f32, 1.000000e-01:3>>
+// CHECK: warning[SH0310]: stablehlo.dot_general needs dimension 1 of operand 0 replicated, so the operand is all-gathered: tensor<6x8x!quant.uniform<i8:f32, 1.000000e-01:3>>
 // CHECK: func.func @main(%arg0: tensor<6x4xf32>, %arg1: tensor<8x2x!quant.uniform<i8:f32, 2.000000e-01>>) -> tensor<6x2xf32>
 func.func @main(%a: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
                 %b: tensor<8x3x!quant.uniform<i8:f32, 0.2>> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> (tensor<6x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {

@@ -4,7 +4,7 @@
 
 sdy.mesh @mesh = <["x"=4, "y"=2]>
 
-// CHECK: warning[SH0318]: a value is fully replicated to change its sharding
+// CHECK: warning[SH0318]: a value of type tensor<10xf32> (40 B) is fully replicated to change its sharding
 // STRICT: error[SH0318]
 func.func @main(%a: tensor<10xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<10xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}) {
   %0 = stablehlo.negate %a : tensor<10xf32>

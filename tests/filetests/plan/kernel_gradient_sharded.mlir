@@ -23,7 +23,7 @@ sdy.mesh @mesh = <["x"=4]>
 
 // CHECK-LABEL: func.func @main(%arg0: tensor<2x14x3xf32>
 // CHECK: sdy.reshard %arg0 <@mesh, [{}, {}, {}]>
-// WARN: warning[SH0310]: stablehlo.convolution needs dimension 1 of operand 0 replicated on every device: tensor<2x14x3xf32>, sharded [{}, {"x"}, {}], 336 B
+// WARN: warning[SH0310]: stablehlo.convolution needs dimension 1 of operand 0 replicated, so the operand is all-gathered: tensor<2x14x3xf32>, sharded [{}, {"x"}, {}], 336 B
 func.func @main(
     %a: tensor<2x14x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}, {}]>},
     %g: tensor<2x14x5xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}, {}]>}) -> tensor<3x3x5xf32> {

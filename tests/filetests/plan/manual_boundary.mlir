@@ -3,7 +3,7 @@
 // RUN: shardc opt %s --passes propagate,plan 2>&1 | FileCheck %s
 
 sdy.mesh @mesh = <["m"=2, "f"=4]>
-// CHECK: warning[SH0310]: tensor<12x8xf32>, sharded [{"m", "f"}, {}], is resharded to [{"m"}, {}] at the boundary of a manual computation
+// CHECK: warning[SH0310]: tensor<12x8xf32> (384 B) is resharded from [{"m", "f"}, {}] to [{"m"}, {}] at the boundary of a manual computation
 // CHECK: %[[X:.*]] = sdy.reshard %arg0 <@mesh, [{"m"}, {}]> : tensor<12x8xf32>
 // CHECK: sdy.manual_computation(%[[X]], %arg1) in_shardings=[<@mesh, [{"m"}, {}]>, <@mesh, [{"m"}, {"f"}]>] out_shardings=[<@mesh, [{"m"}, {"f"}]>] manual_axes={"m"} (%[[P:.*]]: tensor<6x8xf32>, %[[Q:.*]]: tensor<6x8xf32>)
 // CHECK-NEXT: %[[R:.*]] = sdy.reshard %[[P]] <@mesh, [{}, {"f"}]> : tensor<6x8xf32>

@@ -5,8 +5,8 @@
 
 sdy.mesh @mesh = <["x"=4]>
 
-// WARN: warning[SH0310]: stablehlo.custom_call @unknown needs dimension 0 of operand 0 replicated on every device
-// WARN: = help: if the target can work on shards, give it a rule: an sdy.sharding_rule on the call
+// WARN: warning[SH0310]: stablehlo.custom_call @unknown needs dimension 0 of operand 0 replicated, so the operand is all-gathered
+// WARN: = help: if the target can run on shards, specify a sharding rule: sdy.sharding_rule on the call, --rules or --rule for the target
 // WARN-NOT: warning
 // CHECK: %[[WHOLE:.*]] = sdy.reshard %arg0 <@mesh, [{}, {}]>
 // CHECK: stablehlo.custom_call @unknown(%[[WHOLE]])

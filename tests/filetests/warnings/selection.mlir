@@ -10,7 +10,7 @@
 
 sdy.mesh @mesh = <["x"=4]>
 
-// CHECK: warning[SH0310]: stablehlo.sort needs dimension 0 of operand 0 replicated on every device: tensor<262144xf32>
+// CHECK: warning[SH0310]: stablehlo.sort needs dimension 0 of operand 0 replicated, so the operand is all-gathered: tensor<262144xf32>
 // CHECK: warning[SH0310]: {{.*}} tensor<256xf32>, sharded [{"x"}], 1.0 KiB
 // CHECK: note: counted 32 times, once per loop iteration: 32.0 KiB
 // CHECK: warning[SH0310]: {{.*}} tensor<2048xf32>

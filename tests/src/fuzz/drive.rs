@@ -94,7 +94,7 @@ pub fn work_if_worker() -> io::Result<bool> {
     // the main thread's stack.
     thread::scope(|scope| match scope.spawn(|| run(&work)).join() {
         Ok(done) => done.map(|()| true),
-        Err(_) => Err(io::Error::other("a fuzzer panicked where no input is to blame")),
+        Err(_) => Err(io::Error::other("a fuzzer panicked outside of a case")),
     })
 }
 

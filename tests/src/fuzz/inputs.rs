@@ -102,10 +102,10 @@ pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
         let mut inputs = ready.inputs.clone();
         let mut rng = Rng::new(name, number.parse().unwrap_or(0), 0);
         if (wrong.edit)(&mut inputs, &mut rng).is_none() || inputs == ready.inputs {
-            trace.refused = Some("nothing of the kind".to_owned());
+            trace.refused = Some("the defect does not apply".to_owned());
             return Ok(());
         }
-        trace.pass("made wrong");
+        trace.pass("defect introduced");
         match (ready.program.run(client, &inputs), wrong.refused) {
             (Ok(_), true) => return Err(Finding::new(format!("accepted: {name}"), shown(&inputs))),
             (Ok(_), false) => trace.pass(&format!("ran: {name}")),

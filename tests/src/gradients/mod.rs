@@ -217,7 +217,7 @@ impl<'a> Case<'a> {
         // Numbers above the limit are not compared, because cancellation leaves few correct digits.
         if is_compared && size < LARGE && !is_within(left - right, EXACT * size + 1e-12) {
             return differ(format!(
-                "forward and backward differ: {left:e} and {right:e} (the terms add up to {size:e})"
+                "forward and reverse mode differ: {left:e} and {right:e} (sum of magnitudes: {size:e})"
             ));
         }
         Ok(Backward { module, args, results: backward })

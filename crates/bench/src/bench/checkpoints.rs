@@ -46,7 +46,7 @@ struct Bench {
 
 /// Measures, prints the tables, and writes them into the documentation if requested.
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
-    process::step("build the measured program, optimised", || {
+    process::step("build the measured program, optimized", || {
         let build = ["build", "--release", "--package", "shardc-checkpoint", "--example", "speed"];
         process::run(cargo().current_dir(&workspace.root).args(build))
     })?;
@@ -106,7 +106,7 @@ impl Bench {
         self.speed("checkpoint, saved", &["save", &state, &shard])?;
         self.speed("checkpoint, restored and kept", &["restore", "keep"])?;
         self.empty()?;
-        self.speed("save_async, until it returns", &["async", &state, &shard])?;
+        self.speed("save_async, until the call returns", &["async", &state, &shard])?;
         self.empty()?;
         if self.orbax.is_some() {
             let layouts = [
@@ -211,7 +211,7 @@ const RATIOS: [(&str, &str, f64); 8] = [
     ("checkpoint, saved", "plain file, written", 0.8),
     ("checkpoint, restored, warm", "plain file, read, warm", 0.8),
     ("checkpoint, restored, cold", "plain file, read, cold", 0.8),
-    ("save_async, until it returns", "plain copy in memory", 1.0),
+    ("save_async, until the call returns", "plain copy in memory", 1.0),
     ("checkpoint, saved", "Orbax, same layout, saved", 1.0),
     ("checkpoint, saved", "Orbax, its default, saved", 1.0),
     ("checkpoint, restored and kept", "Orbax, same layout, restored", 1.0),
@@ -220,7 +220,7 @@ const RATIOS: [(&str, &str, f64); 8] = [
 
 /// The tables in Markdown: speeds and memory, and the ratios of speeds.
 fn table(times: &Times, extra: &BTreeMap<&'static str, u64>, rounds: usize) -> String {
-    let mut out = String::from("| | median | memory beside the state |\n|---|---:|---:|\n");
+    let mut out = String::from("| | median | memory in addition to the state |\n|---|---:|---:|\n");
     for (what, seconds) in times {
         let memory = extra.get(what).map_or(String::new(), |&bytes| {
             let shards = bytes as f64 / (SHARD << 20) as f64;
@@ -229,7 +229,7 @@ fn table(times: &Times, extra: &BTreeMap<&'static str, u64>, rounds: usize) -> S
         let _ = writeln!(out, "| {what} | {:.0} MiB/s | {memory} |", rate(median(seconds.iter().copied())));
     }
     out.push_str(
-        "\n| | beside | speed: median | lowest | highest | at least |\n|---|---|---:|---:|---:|---:|\n",
+        "\n| | compared with | speed: median | lowest | highest | at least |\n|---|---|---:|---:|---:|---:|\n",
     );
     for (ours, other, least) in RATIOS {
         let (Some(own), Some(others)) = (times.get(ours), times.get(other)) else { continue };

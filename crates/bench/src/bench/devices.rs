@@ -41,7 +41,7 @@ struct Subject {
 
 /// Measures, prints the table, and writes it into the documentation if requested.
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
-    process::step("build shardc, optimised", || {
+    process::step("build shardc, optimized", || {
         let build = ["build", "--release", "--package", "shardc-cli", "--bin", "shardc"];
         process::run(cargo().current_dir(&workspace.root).args(build))
     })?;

@@ -16,7 +16,7 @@ const STAGES: [&str; 6] = ["read", "parse", "import", "propagate", "partition", 
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs, python: &Path) -> Result<()> {
     setup::run(&[])?;
-    let shardc = process::step("build shardc, optimised", || demo::build(workspace, true))?;
+    let shardc = process::step("build shardc, optimized", || demo::build(workspace, true))?;
     let dir = workspace.scratch("bench")?;
     let peer = Peer::new(workspace, &dir)?;
     for file in files(workspace, args, &[LARGE]) {

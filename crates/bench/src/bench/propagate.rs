@@ -34,7 +34,7 @@ const SIZE: usize = 10_000;
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs, python: &Path) -> Result<()> {
     let dir = workspace.scratch("bench")?;
-    process::step("build propagation, optimised", || {
+    process::step("build propagation, optimized", || {
         process::run(bench(workspace).args(["--no-run", "--quiet"]))
     })?;
     let peer = Peer::new(workspace, &dir)?;

@@ -118,7 +118,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     );
     let shardc = match std::env::var_os("SHARDC_BIN") {
         Some(_) => shardc()?,
-        None => process::step("build shardc, optimised", || demo::build(workspace, true))?,
+        None => process::step("build shardc, optimized", || demo::build(workspace, true))?,
     };
     let dir = workspace.scratch("scale")?;
     let mut table = String::from(

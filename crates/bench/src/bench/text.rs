@@ -17,7 +17,7 @@ const STAGES: [&str; 3] = ["read", "verify", "print"];
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs, python: &Path) -> Result<()> {
     let script = workspace.scratch("bench")?.join("mlir_text.py");
     fs::write(&script, MLIR).with_context(|| format!("writing {}", script.display()))?;
-    process::step("build the reader, optimised", || {
+    process::step("build the reader, optimized", || {
         process::run(bench(workspace).args(["--no-run", "--quiet"]))
     })?;
     for file in files(workspace, args, &[LARGE]) {
@@ -35,7 +35,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs, python: &Path) -> Res
         let them = print_stages("MLIR", &theirs, &STAGES);
         println!("  shardc is {:.1} times as fast as MLIR", them / us);
         println!(
-            "  largest size of the process: {:.1} MB, {:.1} times the file's {:.1} MB",
+            "  peak memory of the process: {:.1} MB, {:.1} times the {:.1} MB of the file",
             memory.0 / 1e6,
             memory.0 / memory.1,
             memory.1 / 1e6

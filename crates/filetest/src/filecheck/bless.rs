@@ -88,7 +88,7 @@ pub fn bless(checks: &str, name: &str, input: &str, options: &Options) -> Blesse
         match edit {
             Edit::Refuse(reason) => {
                 refused.insert(key);
-                all.refused.push(format!("{told} stays: {reason}\n"));
+                all.refused.push(format!("{told} is unchanged: {reason}\n"));
             }
             edit => {
                 let said = apply(&mut all.text, at, &edit, options);

@@ -33,7 +33,7 @@ impl Graph {
             if !shape.is_empty() || !dtype.is_float() {
                 let text = format!("the loss must be a floating-point scalar, got {dtype}{shape:?}");
                 return Err(ErrorKind::Gradient(Box::new(
-                    Diagnostic::invalid("SH1003", text).hint("reduce it with mean or sum first"),
+                    Diagnostic::invalid("SH1003", text).hint("reduce the loss to a scalar with mean or sum"),
                 )));
             }
             for &value in &values[1..] {

@@ -146,7 +146,7 @@ pub enum ErrorKind {
     },
     /// A `shard_map` result may differ between devices along an axis that its specification omits.
     #[error(
-        "result {result} of the shard_map may differ between devices along {}, but {spec} says that it is replicated there",
+        "result {result} of the shard_map may differ between devices along {}, which its specification {spec} does not contain",
         quoted(axes)
     )]
     Varies {
@@ -292,7 +292,7 @@ impl ErrorKind {
             }
             ErrorKind::Invalid(_) => Some("this is a bug in shardc: please report it".to_owned()),
             ErrorKind::Escaped { .. } => {
-                Some("return it from the closure, and use the result of the call".to_owned())
+                Some("return the tensor from the closure, and use the result of the call".to_owned())
             }
             ErrorKind::Carried { .. } => {
                 Some("reshape or convert the tensor that the closure returns".to_owned())
@@ -305,7 +305,7 @@ impl ErrorKind {
                 known => format!("the manual axes of the shard_map are {}", known.join(", ")),
             }),
             ErrorKind::MarkedTwice { .. } => {
-                Some("mark it once; clear_sharding removes the sharding of a parameter".to_owned())
+                Some("annotate the tensor once; clear_sharding removes the sharding of a parameter".to_owned())
             }
             ErrorKind::Varies { axes, .. } => Some(format!(
                 "replicate it (psum, pmean or all_gather along {axes}), or name {axes} in its spec; if it is known to be replicated, use \
@@ -313,11 +313,11 @@ impl ErrorKind {
                 axes = quoted(axes),
             )),
             ErrorKind::ZeroGradient => Some(
-                "use it in the loss, or do not request its gradient; gradients do not flow through stop_gradient and integers"
+                "use it in the loss, or do not request its gradient; gradients do not flow through stop_gradient or integer tensors"
                     .to_owned(),
             ),
             ErrorKind::Untrained { .. } => Some(
-                "pass its gradient to the optimizer, or create it in a frozen scope"
+                "pass the gradient of the parameter to the optimizer, or create the parameter in a frozen scope"
                     .to_owned(),
             ),
             ErrorKind::Finished => Some("a graph cannot be used after finish: create a new one".to_owned()),

@@ -110,7 +110,9 @@ impl Conv {
             let of = dilated(lhs[input.2[i]], at(&self.lhs_dilation, i));
             match self.padding.amounts(i, of, size, at(&self.strides, i)) {
                 Some(amounts) => padding.push(amounts),
-                None => return wrong(format!("conv: {n} spatial dimensions need {n} pairs of padding")),
+                None => {
+                    return wrong(format!("conv: expected {n} pairs of padding, one per spatial dimension"));
+                }
             }
         }
         let dims = |list: &[usize]| list.iter().map(|&d| d as u32).collect();

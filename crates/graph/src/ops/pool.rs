@@ -164,7 +164,9 @@ fn windows(shape: &[i64], sizes: &[i64], strides: &[i64], padding: &Padding) -> 
         match padding.amounts(i, shape[i], sizes[i], strides[i].max(1)) {
             Some(pair) => amounts.push(pair),
             None => {
-                return Err(ErrorKind::Operands(format!("{rank} dimensions need {rank} pairs of padding")));
+                return Err(ErrorKind::Operands(format!(
+                    "expected {rank} pairs of padding, one per dimension"
+                )));
             }
         }
     }

@@ -194,7 +194,7 @@ impl State {
         let Some(axis) = manual else { return Ok(sharding) };
         let mesh = &self.module.meshes[self.mesh];
         Err(ErrorKind::Operands(format!(
-            "a tensor inside a shard_map cannot be sharded along its manual axis {:?}: it is the block of one device",
+            "a tensor inside a shard_map cannot be sharded along its manual axis {:?}: inside the shard_map, the tensor is the block of one device",
             mesh.axis_name(axis)
         )))
     }

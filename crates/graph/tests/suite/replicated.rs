@@ -92,8 +92,8 @@ fn device_dependent_values_are_not_replicated_results() {
             x * g.axis_index(["data", "model"]).to(F32)
         }),
         [
-            "result 0 of the shard_map may differ between devices along \"data\" and \"model\", but [None, None] says that it is \
-             replicated there; replicate it (psum, pmean or all_gather along \"data\" and \"model\"), or name \"data\" and \"model\" in its spec; \
+            "result 0 of the shard_map may differ between devices along \"data\" and \"model\", which its specification [None, None] \
+             does not contain; replicate it (psum, pmean or all_gather along \"data\" and \"model\"), or name \"data\" and \"model\" in its spec; \
              if it is known to be replicated, use assume_replicated"
         ]
     );

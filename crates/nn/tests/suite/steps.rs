@@ -389,9 +389,9 @@ fn copies_of_unknown_variables_are_reported() {
         [
             "the initializer of the variable \"a\" copies \"v\", but there is no such variable",
             "the initializer of the variable \"b\" copies \"w\", but the shapes differ: [3] and [4]",
-            "the initializer of the variable \"d\" copies \"c\", which copies it in turn",
-            "the initializer of the variable \"c\" copies \"d\", which copies it in turn",
-            "the initializer of the variable \"e\" copies \"e\", which copies it in turn",
+            "the initializer of the variable \"d\" copies \"c\", but the chain of copies is circular",
+            "the initializer of the variable \"c\" copies \"d\", but the chain of copies is circular",
+            "the initializer of the variable \"e\" copies \"e\", but the chain of copies is circular",
         ]
     );
 }

@@ -45,8 +45,8 @@ fn values_that_do_not_fit_are_reported() {
         [
             "the variable \"a.kernel\" is f32[3, 3], but its value is f32[3, 4]",
             "the variable \"a.bias\" is f32[3], but its value is bf16[3]",
-            "two values are given for the variable \"a.bias\"",
-            "a value is given for an unknown variable \"d.kernel\"",
+            "the variable \"a.bias\" is replaced twice",
+            "with_values names an unknown variable \"d.kernel\"",
         ]
     );
 }

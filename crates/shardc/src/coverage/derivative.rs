@@ -32,7 +32,7 @@ impl fmt::Display for Differentiated {
             Differentiated::Partly(code) => write!(f, "for some operands ({code} for others)"),
             Differentiated::Zero => f.write_str("zero"),
             Differentiated::None => f.write_str("none"),
-            Differentiated::Refused(code) => write!(f, "refused ({code})"),
+            Differentiated::Refused(code) => write!(f, "unsupported ({code})"),
         }
     }
 }

@@ -68,13 +68,13 @@ pub struct How {
 impl fmt::Display for How {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(code) = self.refused {
-            return write!(f, "refused ({code})");
+            return write!(f, "unsupported ({code})");
         }
         if !self.in_parts {
             return f.write_str("replicated");
         }
         let words = [
-            (self.moved, "moved"),
+            (self.moved, "resharded"),
             (self.halo, "halo"),
             (self.masked, "masked"),
             (self.collective, "collective"),
@@ -155,13 +155,13 @@ partitioned with one factor sharded.
 * **halo**: devices exchange shard borders (collective-permute).
 * **masked**: each device masks padding, or elements of other devices.
 * **collective**: devices combine partial results (all-reduce, reduce-scatter, all-gather).
-* **moved**: the sharding moves to another dimension first (all-to-all).
+* **resharded**: the sharding moves to another dimension first (all-to-all).
 * **replicated**: every device computes the whole operation. shardc warns of the all-gather (`SH0310`); `--strict` makes it an error.
-* **refused**: an error with this code.
+* **unsupported**: an error with this code.
 
 The derivative is with respect to all differentiable operands, as `shardc grad` and `shardc jvp` compute it for the same program:
 **yes**, **zero** (a step function, or an operation that only observes a value), **none** (integers, booleans, tokens),
-**forward only**, **for some operands**, or **refused** with the code of the error.
+**forward only**, **for some operands**, or **unsupported** with the code of the error.
 
 Letters are factors, in the order of the operation's sharding rule. A dimension of size one is `1`.
 

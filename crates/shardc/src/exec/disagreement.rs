@@ -53,7 +53,7 @@ pub(super) fn results_that_differ(original: &Module, consequence: &str) -> Optio
         .collect();
     let (names, axis) = (names.join(", "), if axes.len() == 1 { "axis" } else { "axes" });
     let message = format!(
-        "result {result} of this {} can differ between devices along the {axis} {names}, which its out_sharding leaves out: {consequence}",
+        "result {result} of this {} can differ between devices along the {axis} {names}, which its out_sharding does not contain: {consequence}",
         module.ops[op].kind.name()
     );
     let mut error = Diagnostic::invalid("SH0328", message).at(module.ops[op].span).hint(format!(

@@ -206,7 +206,7 @@ impl Explainer<'_> {
         match (own, gspmd) {
             (true, _) => "",
             (false, true) => ", by mhlo.sharding",
-            (false, false) => ", as specified",
+            (false, false) => ", by an option",
         }
     }
 

@@ -222,7 +222,7 @@ impl Text<'_> {
     fn collectives(&mut self, collectives: &[CollectiveReport]) {
         let total: u64 = collectives.iter().map(|c| c.bytes).sum();
         self.heading(&format!(
-            "{} collectives; each device sends {} if every collective runs once. The largest first:",
+            "{} collectives, largest first; each device sends {} if every collective runs once:",
             collectives.len(),
             bytes(total)
         ));

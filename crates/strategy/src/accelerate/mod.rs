@@ -197,7 +197,7 @@ impl Reader<'_> {
         let nearest = here.min_by_key(|known| edit_distance(known.name, name));
         let elsewhere = KEYS.iter().find(|known| known.name == name);
         let hint = match (elsewhere, nearest) {
-            (Some(known), _) => format!("it belongs {}", where_is(known.place)),
+            (Some(known), _) => format!("the key belongs {}", where_is(known.place)),
             (None, Some(known)) => format!("the nearest key is {}", known.name),
             (None, None) => String::new(),
         };

@@ -27,7 +27,11 @@ const QUESTIONS: [Question; 12] = [
     ask("fsdp_auto_wrap_policy", "Which parameters are all-gathered together?", "TRANSFORMER_BASED_WRAP"),
     Question {
         only_after: Some(("fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP")),
-        ..ask("fsdp_transformer_layer_cls_to_wrap", "Which layer classes (separated by commas)?", "")
+        ..ask(
+            "fsdp_transformer_layer_cls_to_wrap",
+            "Which layer classes form units (separated by commas)?",
+            "",
+        )
     },
     Question {
         only_after: Some(("fsdp_auto_wrap_policy", "SIZE_BASED_WRAP")),

@@ -120,7 +120,7 @@ fn unknown_keys_are_warnings_and_wrong_values_errors_at_their_lines() {
         read.warnings.iter().map(|w| (w.message.clone(), w.hint.clone().unwrap_or_default())).collect();
     assert_eq!(told[0].0, "unknown key 'fsdp_shardingstrategy' under fsdp_config");
     assert_eq!(told[0].1, "the nearest key is fsdp_sharding_strategy");
-    assert_eq!(told[1].1, "it belongs under fsdp_config");
+    assert_eq!(told[1].1, "the key belongs under fsdp_config");
 
     let text =
         "num_processes: two\nfsdp_config:\n  fsdp_offload_params: maybe\n  fsdp_sharding_strategy: ZERO\n";

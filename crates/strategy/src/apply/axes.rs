@@ -68,7 +68,7 @@ pub(crate) fn misspelt(mesh: &Mesh) -> Vec<Diagnostic> {
     let known = || TENSOR.iter().chain(&CONTEXT).chain(&EXPERT).copied();
     let warning = |name: &str| {
         let meant = nearest(name, known()).filter(|_| !known().any(|known| known == name))?;
-        let message = format!("the axis '{name}' shards the batch");
+        let message = format!("the mesh axis '{name}' is treated as a data-parallel axis");
         let warning = Diagnostic::warning(Class::InvalidInput, "SH1253", message);
         Some(warning.hint(format!("did you mean {meant}?")))
     };

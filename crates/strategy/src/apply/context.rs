@@ -135,5 +135,7 @@ fn entry(module: &Module) -> Result<(FuncId, RegionId), Vec<Diagnostic>> {
 fn args_missing(module: &Module, roles: &Roles) -> Option<Diagnostic> {
     let (has, told) = (module.entry().map_or(0, |f| module.funcs[f].params.len()), roles.arguments.len());
     let message = || format!("the roles are for {told} arguments, but the program has {has}");
-    (has != told).then(|| Diagnostic::invalid("SH1250", message()).hint("infer the roles of this program"))
+    (has != told).then(|| {
+        Diagnostic::invalid("SH1250", message()).hint("infer the roles again for the current program")
+    })
 }

@@ -69,7 +69,7 @@ impl OpPlanner<'_> {
                 Class::Unsupported,
                 "SH0310",
                 format!(
-                    "{} needs dimension {dim} of operand {i} replicated on every device: {}, sharded {}, {}",
+                    "{} needs dimension {dim} of operand {i} replicated, so the operand is all-gathered: {}, sharded {}, {}",
                     data.kind.title(),
                     self.rw.module.types.display(self.rw.module.values[value].ty),
                     from.display(self.mesh),
@@ -79,7 +79,7 @@ impl OpPlanner<'_> {
             .at(data.span)
             .bytes(bytes)
             .hint(if could(dim) && is_alike(dim) {
-                "its windows span the shards of so many devices that an all-gather is cheaper than a halo exchange; shard that dimension over fewer devices"
+                "the windows of the operation span the shards of so many devices that an all-gather is cheaper than a halo exchange; shard the dimension over fewer devices"
             } else if could(dim) && bytes as f64 <= cost::START {
                 "an all-gather of so few bytes costs less than the launch of another collective, which counts as 16 KiB; annotate the result with the same sharding of that dimension to get a halo exchange instead"
             } else if could(dim) {
@@ -87,7 +87,7 @@ impl OpPlanner<'_> {
             } else if matches!(&data.kind, OpKind::CustomCall(spec) if is_kernel(&spec.target)) {
                 "its code is compiled for fixed shapes; call it on the shard of each device in an sdy.manual_computation (jax.shard_map)"
             } else if matches!(&data.kind, OpKind::CustomCall(spec) if !is_known_target(&spec.target)) {
-                "if the target can work on shards, give it a rule: an sdy.sharding_rule on the call, or one registered for the target (Compiler::custom_call_rule)"
+                "if the target can run on shards, specify a sharding rule: sdy.sharding_rule on the call, or Compiler::custom_call_rule for the target"
             } else {
                 "shardc cannot partition this operation along that dimension yet; shard another dimension of the operand to avoid the all-gather"
             });

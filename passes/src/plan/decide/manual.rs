@@ -88,10 +88,10 @@ impl OpPlanner<'_> {
             Class::Unsupported,
             "SH0310",
             format!(
-                "{ty}, sharded {}, is resharded to {} at the boundary of a manual computation, {}: its free axes do not evenly divide the shard of each manual coordinate",
+                "{ty} ({}) is resharded from {} to {} at the boundary of a manual computation: the free axes do not evenly divide the shard of each manual coordinate",
+                bytes_text(bytes),
                 from.display(self.mesh),
-                to.display(self.mesh),
-                bytes_text(bytes)
+                to.display(self.mesh)
             ),
         )
         .at(self.rw.module.ops[op].span)

@@ -17,7 +17,7 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
         let message = format!("cannot shard {} as {spec} because {ty} has a dynamic size", what());
         errors.push(Diagnostic::unsupported("SH0315", message).at(span).hint(
             "give the dimension a size with `Compiler::dim`, leave it unsharded, or pad it to its maximum size \
-                     (stablehlo.set_dimension_size, stablehlo.pad) and shard that",
+                     (stablehlo.set_dimension_size, stablehlo.pad) and shard the padded dimension",
         ));
     };
     let data = &module.funcs[func];

@@ -89,7 +89,7 @@ pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
         return Err(Finding::new("the right program is refused", listed(&errors)));
     }
     if (damage.edit)(&mut broken, &mut Rng::new(name, seed, 0)).is_none() {
-        trace.refused = Some("nothing of the kind".to_owned());
+        trace.refused = Some("the damage does not apply".to_owned());
         return Ok(());
     }
     trace.pass("damaged");
@@ -124,7 +124,7 @@ fn planned(text: &str, mode: SpmdMode) -> Result<Broken, shardc::Error> {
     let mut module = Compiler::new().propagate(Compiler::read(text.as_bytes())?)?.module;
     // The planned module is an internal stage: meshes of one named device, or without a name, are removed only later.
     if module.mesh_names.is_empty() || module.meshes.values().any(|mesh| mesh.is_maximal()) {
-        return Err(Diagnostic::unsupported("SH0303", "no mesh to damage sums on").into());
+        return Err(Diagnostic::unsupported("SH0303", "no mesh along which a value can be unreduced").into());
     }
     for name in UNTIL_PENDING {
         if let Some(pass) = find(name) {

@@ -54,7 +54,7 @@ impl Outcome {
 }
 
 /// Names of the outcomes, by the index that [`Outcome::parts`] returns.
-const WORDS: [&str; 6] = ["equal", "equal in double precision", "wrong", "refused", "failed", "crashed"];
+const WORDS: [&str; 6] = ["equal", "equal in double precision", "wrong", "rejected", "failed", "crashed"];
 
 /// One comparison.
 pub(super) struct Case<'c> {

@@ -116,7 +116,7 @@ impl<'g> Values<'g> {
         taken
     }
 
-    /// Sets a removed next value again.
+    /// Puts back the next value of a variable that was taken.
     pub(crate) fn put_set(&self, (i, name): Place, next: Tensor<'g>) {
         if let Some(layer) = self.all.borrow().get(i)
             && let Some(given) = layer.borrow_mut().get_mut(&name)

@@ -1,4 +1,4 @@
-//! Verifies I19: donations of parameters to results.
+//! Verifies invariant I19: donations of parameters to results.
 
 use std::collections::HashMap;
 

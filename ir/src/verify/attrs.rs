@@ -1,4 +1,4 @@
-//! Verifies I16: the values of attributes that are kept as text.
+//! Verifies invariant I16: the values of attributes that are kept as text.
 
 use super::codes::ATTRIBUTE;
 use super::scan::Scan;

@@ -1,4 +1,4 @@
-//! Verifies I18 for Shardy's propagation edges and data-flow edge operations.
+//! Verifies invariant I18 (Shardy) for Shardy's propagation edges and data-flow edge operations.
 
 use super::Report;
 use super::scan::Scan;

@@ -1,4 +1,4 @@
-//! Verifies I9 and I10, and I5 and I8 for function bodies.
+//! Verifies invariants I9 (functions) and I10 (calls), and for function bodies also I5 (terminators) and I8 (types of regions).
 
 use cranelift_entity::EntityRef;
 

@@ -1,4 +1,4 @@
-//! Verifies I1: handles are in range.
+//! Verifies invariant I1: handles are in range.
 //!
 //! Structures are destructured field by field, so a new field does not compile until it is checked.
 
@@ -68,7 +68,7 @@ pub(super) fn check(report: &mut Report<'_>) {
     }
     for i in 0..shardings.len() {
         let id = ShardingId::new(i);
-        // I12 checks the axes in the ignored fields.
+        // The check of invariant I12 covers the axes in the ignored fields.
         let TensorSharding { mesh, dims: _, replicated: _, unreduced: _, reduction: _ } = shardings.get(id);
         if !meshes.is_valid(*mesh) {
             bad(format!("the mesh of {id}"));
@@ -188,7 +188,7 @@ fn kind_ok(kind: &OpKind, mesh: impl Fn(MeshId) -> bool, sharding: impl Fn(Shard
     match kind {
         K::ShardingConstraint(s) | K::Reshard(s) => sharding(*s),
         K::MeshCollective(c) => {
-            // I13 checks the axes in `kind`.
+            // The check of invariant I13 covers the axes in `kind`.
             let MeshCollective { mesh: m, kind: _, out } = &**c;
             mesh(*m) && sharding(*out)
         }

@@ -1,4 +1,4 @@
-//! Verifies I11 and I12: meshes and shardings.
+//! Verifies invariants I11 (meshes) and I12 (shardings).
 
 use cranelift_entity::EntityRef;
 

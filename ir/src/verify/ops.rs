@@ -1,4 +1,4 @@
-//! Verifies I6 and I7: counts and types.
+//! Verifies invariants I6 (numbers of operands and regions) and I7 (types of attributes and results).
 
 use super::hints;
 use super::{Report, regions};

@@ -1,4 +1,4 @@
-//! Verifies I13: manual computations and collectives between shardings agree with their shardings.
+//! Verifies invariant I13: manual computations and collectives between shardings agree with their shardings.
 
 use cranelift_entity::EntityRef;
 
@@ -84,7 +84,7 @@ fn manual_value(
     let module = report.module;
     let (Some(global), Some(have)) = (module.stored(value), module.stored(local)) else { return Ok(()) };
     if sharding.rank() != global.rank() {
-        // I12 reports a sharding of the wrong rank; the sharding of a maximal mesh lists no dimensions.
+        // The check of invariant I12 reports a sharding of the wrong rank; the sharding of a maximal mesh lists no dimensions.
         return Ok(());
     }
     let mut shape = Shape::new();
@@ -260,7 +260,7 @@ fn check_change(
         return Ok(());
     }
     if before.rank() != rank || out.rank() != rank {
-        // I12 reports a sharding of the wrong rank.
+        // The check of invariant I12 reports a sharding of the wrong rank.
         return Ok(());
     }
     if let MeshCollectiveKind::AllReduce(..) = spec.kind {

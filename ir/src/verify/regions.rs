@@ -1,4 +1,4 @@
-//! Verifies I8: types of regions.
+//! Verifies invariant I8: types of regions.
 
 use smallvec::SmallVec;
 
@@ -168,7 +168,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         }
         // Type inference checks the types of the called function or region.
         K::Composite(_) | K::AsyncStart => {}
-        // By I6, other operations have no regions. An operation with regions must not remain unchecked.
+        // By invariant I6, other operations have no regions. An operation with regions must not remain unchecked.
         kind => {
             if kind.def().region_kind != RegionKind::None {
                 let message = format!("the verifier has no check for the regions of {}", kind.title());
@@ -184,7 +184,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
 }
 
-/// The values that a region returns; I5 reports a region without terminator.
+/// The values that a region returns. The check of invariant I5 reports a region without terminator.
 pub(super) fn yielded(module: &Module, region: RegionId) -> &[ValueId] {
     module.terminator(region).map_or(&[], |end| &module.ops[end].operands)
 }

@@ -1,4 +1,4 @@
-//! Verifies I18: Shardy's constraints on operations, except shardings.
+//! Verifies invariant I18: Shardy's constraints on operations, except shardings.
 
 use super::{Report, edges, rule};
 use crate::discardable::{SHARDING, SHARDING_RULE};

@@ -1,4 +1,4 @@
-//! Verifies I2 to I5 (ownership, definitions, dominance, terminators) in one walk over the program.
+//! Verifies invariants I2 to I5 (ownership, definitions, dominance, terminators) in one walk over the program.
 
 use cranelift_entity::EntityRef;
 
@@ -47,7 +47,7 @@ pub(super) struct ManualScope {
     pub(super) parent: u32,
 }
 
-/// The operations of the program; `None` if I2 or I3 is violated, so that it must not be walked.
+/// The operations of the program; `None` if invariant I2 or I3 is violated, so that it must not be walked.
 pub(super) fn check(report: &mut Report<'_>) -> Option<Program> {
     let module = report.module;
     let mut walk = Walk {

@@ -1,4 +1,4 @@
-//! Verifies I17, and the part of I1 about sizes: each type is valid by itself.
+//! Verifies invariant I17 (each type is valid by itself), and the part of invariant I1 about sizes.
 
 use cranelift_entity::EntityRef;
 
@@ -7,7 +7,7 @@ use crate::floats::power_of_two;
 use crate::limits;
 use crate::{DType, DYNAMIC, Module, OpId, QuantTensor, Span, TensorType, Type, TypeId};
 
-/// Verifies the part of I1 about sizes, so that passes may compute with sizes without overflow.
+/// Verifies the part of invariant I1 about sizes, so that passes may compute with sizes without overflow.
 pub(super) fn check_sizes(report: &mut Report<'_>, order: &[OpId]) {
     check_each(report, order, "SH0201", size_fault);
 }

@@ -35,7 +35,7 @@ pub(super) fn held_by_slot(module: &mut Module, boundary: Boundary, new: u32) ->
     module.shardings.intern(held).index() as u32
 }
 
-/// Adds manual axes that a sharding at the boundary of a manual computation does not use to the replicated axes of that sharding.
+/// In each in- and out-sharding of a manual computation, adds the manual axes that it does not use to its replicated axes.
 pub(super) fn name_all_manual_axes(module: &mut Module, body: RegionId) {
     for op in module.walk(body) {
         name_manual_axes(module, op);

@@ -458,7 +458,8 @@ mod tests {
         let short = Table(NonNull::from(&short));
         let mut create =
             xla::FutureCall { struct_size: 24, extension_start: ptr::null_mut(), future: ptr::null_mut() };
-        // SAFETY: this is the argument structure of the function; the table does not have the function.
+        // SAFETY: `create` is the argument structure of the function. The truncated table ends before the function, so that `call` returns an
+        // error and calls nothing.
         let outcome = unsafe { short.call(offset_of!(XlaApi, future_create), &mut create) };
         assert!(outcome.unwrap_err().to_string().contains("too old"));
         let none = table(offset_of!(XlaApi, error_create));

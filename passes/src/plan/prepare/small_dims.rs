@@ -251,8 +251,8 @@ impl Classes {
             for (value, mapping) in &tensors {
                 let Some((dim, _)) = mapping.find(factor) else { continue };
                 let Some(node) = self.of(*value, dim) else { continue };
-                // A dimension with several factors would lose the axes of all of them. With replicated rows, every device would compute
-                // all rows of a matmul.
+                // A dimension stays sharded if replicating it is costly: it would lose the axes of several factors, or every device
+                // would compute all rows of a matmul.
                 let is_costly = data.kind.def().work != Work::Light && module.shape(*value)[dim] > 1;
                 if mapping.dims[dim].len() > 1 || is_costly {
                     self.pin(node);

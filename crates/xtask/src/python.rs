@@ -95,7 +95,7 @@ fn own() -> Result<PathBuf> {
     let lock = fs::File::create(&lock).with_context(|| format!("making {}", lock.display()))?;
     // The lock is held until the end of this function. If two processes need the packages at the same time, one installs them, and the
     // other waits.
-    lock.lock().context("waiting for another process that installs the same packages")?;
+    lock.lock().context("waiting for another process that is installing the same packages")?;
     // This file is written last: if it exists with the same text, the packages are installed.
     let installed = folder.join("requirements.txt");
     if fs::read_to_string(&installed).is_ok_and(|text| text == REQUIREMENTS) && runs(&python) {

@@ -91,9 +91,9 @@ const WORDS: &[(&str, &str)] = &[
 const NARROW: &[&str] =
     &["full_shard bf16", "full_shard auto_wrap bf16 fp32_reduce_scatter", "shard_grad_op fp16"];
 
-/// A program is tried with every second strategy, every fourth of [`WORDS`] and every third of [`NARROW`], and with all of them in a
+/// A program is tried with every third strategy, every eighth of [`WORDS`] and every sixth of [`NARROW`], and with all of them in a
 /// thorough run.
-const EVERY: [usize; 3] = [2, 4, 3];
+const EVERY: [usize; 3] = [3, 8, 6];
 
 /// The step produces the results of one device with each strategy, and with some of the settings.
 fn equal(at: usize) -> Result<(), String> {

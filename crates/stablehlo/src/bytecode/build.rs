@@ -221,7 +221,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             return Ok(*ty);
         }
         let Some(Some(place)) = self.type_places.get(index).copied() else {
-            return Err(Diagnostic::internal(codes::MALFORMED, "a type without text").into());
+            return Err(Diagnostic::internal(codes::MALFORMED, "a bytecode type has no textual form").into());
         };
         let ty = self.maker.ty(place)?;
         if let Some(slot) = self.types.get_mut(index) {

@@ -255,7 +255,7 @@ impl<'a> Parser<'a> {
             return Err(Diagnostic::invalid(codes::REDEFINITION, format!("`%{name}` is defined twice"))
                 .at(def.span)
                 .note(old.span, "first defined here")
-                .hint("each value has one definition; rename one of them")
+                .hint("a value has only one definition; rename one of the two")
                 .into());
         }
         self.names.insert(name, def);

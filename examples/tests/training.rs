@@ -8,6 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use shardc::runtime::{Environment, PluginKind, plugin};
+use shardc_filetest::sample::is_thorough;
 use shardc_filetest::skip::{Need, skip};
 
 /// The loss of each step.
@@ -104,8 +105,11 @@ fn multi_process_training_matches_one_process() {
             assert!((a - b).abs() <= 1e-5 * b.abs(), "step {step}: {a} in several processes, {b} in one");
         }
     };
-    for child in start(decoder, &[&arguments[..], &["4"]].concat(), 4) {
-        alike(&losses_of(child.wait_with_output().unwrap()), &one[..4]);
+    // The test `gloo` of `shardc-tests` compares four processes in every test run.
+    if is_thorough() {
+        for child in start(decoder, &[&arguments[..], &["4"]].concat(), 4) {
+            alike(&losses_of(child.wait_with_output().unwrap()), &one[..4]);
+        }
     }
     for child in start(decoder, &[&writing[..], &["8"], &saving].concat(), 2) {
         alike(&losses_of(child.wait_with_output().unwrap()), &one[..8]);

@@ -135,7 +135,8 @@ impl Steps<'_, '_> {
         if wanted != held {
             value = self.emit(moves, &[value, fill], &flat(wanted), input.dtype, &flat_dims);
         }
-        // The operation itself becomes the last step and keeps its source location. If the result is evenly sharded, it stays a reshape.
+        // The original operation becomes the last step and keeps its source location. If the result is evenly sharded, the last step is a
+        // reshape.
         if rows(output.shape[p]) == output.shape[p] {
             self.rw.module.ops[self.at].operands[0] = value;
             return Some(());

@@ -256,7 +256,7 @@ impl<'m> Program<'m> {
     }
 }
 
-/// Returns the gradients that are computed in a different layout than that of their parameters.
+/// Returns the gradients that are computed in another layout than their parameters have.
 fn relaid(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
     orders_of_gradients(module, body)
         .into_keys()

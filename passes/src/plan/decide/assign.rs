@@ -64,7 +64,7 @@ pub(crate) struct Site<'a> {
     /// The axes over which operands, and therefore results, are unreduced; empty for most operations. They shard no factor: devices along
     /// them have partial sums of the same elements.
     pub(crate) carried: Parts,
-    /// The reduction of the unreduced values.
+    /// The kind of reduction that the unreduced values still need.
     pub(crate) carried_by: ReductionKind,
 }
 
@@ -365,8 +365,8 @@ impl Site<'_> {
         sum
     }
 
-    /// Returns the fraction of a device's block that remains after local slices. A slice is local along each dimension, except `dim`, that
-    /// needs no halo exchange, and comes before the exchange.
+    /// Returns the fraction of a device's block that remains after slicing along all dimensions, except `dim`, that need no halo exchange.
+    /// These slices are local, and come before the exchange.
     fn left_by_slice(&self, operand: &Tensor<'_>, dim: usize, chosen: &FactorParts) -> f64 {
         let (OpKind::Slice(_), Some(result)) = (self.kind, self.tensors.iter().find(|t| t.is_result)) else {
             return 1.0;
@@ -601,7 +601,7 @@ impl Site<'_> {
         sharding.tidied()
     }
 
-    /// Returns the reduction of the unreduced results.
+    /// Returns the kind of reduction that the unreduced results still need.
     fn reduction(&self, chosen: &FactorParts) -> ReductionKind {
         let kinds = chosen.iter().zip(&self.splits).filter(|(parts, _)| !parts.is_empty());
         let mut kinds = kinds.filter_map(|(_, split)| split.reduction());

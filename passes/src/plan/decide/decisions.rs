@@ -54,7 +54,7 @@ impl Signature {
             words[at] = 2 * others + u32::from(free.is_free(value));
             words.extend(invariance.iter().flat_map(|loops| bits(loops.share(module, value))));
         }
-        // The only effect of an enclosing loop is the fraction of a reshard's cost that is charged.
+        // An enclosing loop affects a decision only by the fraction of a reshard's cost that is charged.
         words.push(u32::from(invariance.is_some()));
         for &value in &data.results {
             words.push(module.values[value].ty.index() as u32);

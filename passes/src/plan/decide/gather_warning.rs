@@ -46,7 +46,8 @@ impl OpPlanner<'_> {
                     rule.operands[i].dims[dim].iter().all(|&f| splits[usize::from(f)] == Split::Halo)
                 })
             };
-            // If the same axes also shard the result along this dimension, the operation is all-gathered because its windows extend over
+            // If the same axes also shard the result along this dimension, the operand is all-gathered because windows extend over too many
+            // blocks.
             // too many blocks.
             let is_alike = |dim: usize| {
                 let factor = rule.and_then(|(rule, _)| Some((rule, *rule.operands[i].dims[dim].first()?)));

@@ -75,7 +75,7 @@ impl Requests {
                     | OpKind::ShardingConstraint(_)
                     | OpKind::Reshard(_) => (op, 0),
                     OpKind::BroadcastInDim { .. } if is_as_large(module, op) => (op, 0),
-                    // For example, the custom call that copies an offloaded weight from host memory to the device.
+                    // A custom call that is the identity, for example one that copies an offloaded weight from host memory to the device.
                     OpKind::CustomCall(ref call) if is_identity(&call.target) => (op, 0),
                     _ => return false,
                 },

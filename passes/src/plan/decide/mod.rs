@@ -448,7 +448,7 @@ impl OpPlanner<'_> {
             let (mut cost, mut sent) = (0.0, 0.0);
             if !sums.is_empty() {
                 (cost, sent) = (site.cost(&chosen, &mut self.planner), site.sent(&chosen, &mut self.planner));
-                // A plan that sends more bytes is rejected, even if fewer collectives make it cheaper.
+                // An assignment that sends more bytes is rejected, even if fewer collectives make it cheaper.
                 if best.as_ref().is_some_and(|(least, bytes, _)| cost >= *least || sent > *bytes) {
                     continue;
                 }

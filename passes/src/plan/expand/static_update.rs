@@ -1,4 +1,4 @@
-//! Updates at constant indices: `x.at[1:].set(y)`, `x.at[::2].add(y)`, a `dynamic_update_slice` with constant start indices.
+//! Expands updates at constant indices: `x.at[1:].set(y)`, `x.at[::2].add(y)`, a `dynamic_update_slice` with constant start indices.
 //!
 //! If the updated dimension is sharded, a device's block of the update does not match its block of the operand. The update is therefore
 //! padded to the operand's size, which takes a halo exchange, and a `select` combines the padded update with the operand. Otherwise the

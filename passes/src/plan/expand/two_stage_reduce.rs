@@ -94,7 +94,7 @@ impl Steps<'_, '_> {
         if split.is_empty() || splits_reduce(self.rw.module, self.at) {
             return None;
         }
-        // The index of dimension `dim` after `blocks`, which replaces each preceding dimension in `split` by two.
+        // `at` returns the index of dimension `dim` after `blocks`, which replaces each preceding dimension in `split` by two.
         let at = |dim: usize| dim + split.iter().filter(|&&(d, _)| d < dim).count();
         let first: Vec<usize> = split.iter().map(|&(d, _)| at(d)).collect();
         let inner: Vec<usize> = reduced

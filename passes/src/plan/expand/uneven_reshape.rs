@@ -93,7 +93,7 @@ impl Steps<'_, '_> {
         };
         let groups = groups(&input.shape, &output.shape);
         let (group, (d, p, k)) = groups.iter().find_map(|g| Some((g, fits(g)?)))?;
-        // The size of a dimension of `n` elements after it is padded to `k` equal blocks.
+        // `rows` returns the size of a dimension of `n` elements after it is padded to `k` equal blocks.
         let rows = |n: i64| (n + k - 1) / k * k;
         let (row_in, row_out) = (
             input.shape[d + 1..group.from.1].iter().product::<i64>(),

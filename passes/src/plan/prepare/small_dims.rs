@@ -116,7 +116,7 @@ struct Class {
     whole: Price,
 }
 
-/// A cost, in bytes that a device sends, and the bytes that are actually sent.
+/// The cost of an alternative, in the unit of the cost model, and the bytes that a device sends.
 #[derive(Clone, Copy, Debug, Default)]
 struct Price {
     cost: f64,

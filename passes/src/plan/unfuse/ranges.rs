@@ -186,9 +186,9 @@ pub(super) struct Search<'a> {
 pub(super) struct Price {
     /// The cost of the slices at the start of the computation.
     pub(super) cost: f64,
-    /// The number of matmuls.
+    /// The number of matmuls that compute the ranges.
     products: usize,
-    /// The slices.
+    /// The slices at the start of the computation.
     slices: Vec<Range>,
     /// The visited ranges.
     seen: FxHashSet<Range>,

@@ -144,7 +144,7 @@ impl Flow<'_> {
         }
         let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
         let is_less = bytes(result).zip(bytes(value)).is_some_and(|(result, value)| result <= value);
-        // In an addition, operands that are not unreduced would have to be converted to partial sums.
+        // An addition, for example, needs all operands unreduced: its other operands would have to be converted to partial sums.
         let is_with_others = data.operands.iter().enumerate().any(|(j, &v)| {
             j != i
                 && takes != Passes::Either

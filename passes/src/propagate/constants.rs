@@ -224,13 +224,13 @@ impl Splitter<'_> {
         }
         self.copies.any = true;
         self.copies.original[copy] = def.into();
-        // Inserted before the original, so that the copy dominates all users of the original.
+        // The copy is inserted before the original, so that it dominates all users of the original.
         let mut place = InsertionPoint::Before(def);
         self.before.insert(&mut place, copy);
         for &v in &self.module.ops[copy].operands {
             self.uses[v] += 1;
         }
-        // In reverse order, like MLIR's iteration over uses.
+        // Group operations are copied in reverse order, like MLIR's iteration over uses.
         for group in self.groups.get(&value).cloned().unwrap_or_default().into_iter().rev() {
             let group = clone_op(self.module, group, map);
             self.before.insert(&mut place, group);

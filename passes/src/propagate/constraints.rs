@@ -75,7 +75,7 @@ impl LiveUses {
         self.changed.get(&value).map_or_else(|| self.at_start.of(value), Vec::as_slice)
     }
 
-    /// Moves the uses of `old` that `which` selects to `new`.
+    /// Replaces `old` by `new` in the uses that `which` selects.
     fn replace(
         &mut self,
         module: &mut Module,

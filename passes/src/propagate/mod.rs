@@ -412,7 +412,7 @@ fn solve(
     }
     // Aliases are propagated last, so that a program whose aliased pairs already agree gets the same result as in Shardy.
     for &strategy in options.strategies {
-        // This terminates, since propagation only adds axes to shardings.
+        // The loop terminates, since propagation only adds axes to shardings.
         while engine.aliases(strategy) {
             run_level(&mut engine, options, LEVELS - 1);
         }

@@ -108,9 +108,9 @@ pub struct Provenance {
     /// For each arrival, the index of the previous arrival at the same slot (stored sharding): one linked list per slot, all stored in one
     /// vector.
     previous: Vec<u32>,
-    /// For each arrival, the index of the first arrival in its chain, whose cause is an annotation.
+    /// For each slot, the index of the last arrival.
     latest: Vec<u32>,
-    /// For each arrival, the index of the arrival, from an annotation, at the start of its chain.
+    /// For each arrival, the index of the first arrival in its chain, whose cause is an annotation.
     origin: Vec<u32>,
     pub(super) conflicts: Vec<Conflict>,
     pub(super) shardings: Vec<u32>,
@@ -309,7 +309,7 @@ pub(super) struct Recorder {
 /// The reason why an axis is propagated from one value or function result to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Via {
-    /// An operation that has both as operands or results.
+    /// An operation that has both values as operands or results.
     Op(OpId),
     /// The return of a value as a result of the function.
     Return,

@@ -40,7 +40,7 @@ pub fn fold_reshapes(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Returns the value, among the operands in the chain of reshapes that ends at `op`, whose type and sharding the result of `op` has.
+/// Returns an earlier value of the chain of reshapes that ends at `op`, if its type and sharding are those of the result of `op`.
 fn given_back(module: &Module, op: OpId) -> Option<ValueId> {
     if !matches!(module.ops[op].kind, OpKind::Reshape) {
         return None;

@@ -150,7 +150,7 @@ pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) -> Resu
     let mut inliner = Inliner { map: ValueMap::new(), named: false, sites: None, keep: &keep };
     let mut rw = Rewriter::new(module);
     for &region in regions {
-        // Repeated until no calls are left, since a copied body may contain calls.
+        // The replacement is repeated until no calls are left, since a copied body may contain calls.
         let calls = |module: &Module| module.walk(region).iter().any(|&op| callee(module, op).is_some());
         while calls(rw.module) {
             inliner.region(&mut rw, region);

@@ -94,8 +94,8 @@ fn merge(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()>
     Some(())
 }
 
-/// Like [`merge`], with linear operations between the reductions and the addition. `rounded` collects the sums that are inserted in a
-/// narrower type.
+/// If `op` adds two values that linear operations compute from results of the same reduction, moves the reduction after `op`. `rounded`
+/// collects the sums that are inserted in a narrower type.
 fn merge_forms(
     rw: &mut Rewriter<'_>,
     op: OpId,

@@ -207,8 +207,8 @@ fn each(
             rw.spread(line, dims, shape)
         }
         QuantKind::SubChannel { counts, .. } => {
-            // The parameters of each block are broadcast to its elements: in a shape in which each dimension is split into the number of
-            // blocks and the block size.
+            // The parameters of each block are broadcast to its elements, in a shape that splits each dimension into the number of blocks
+            // and the block size.
             let blocks = rw.elements(bytes.concat(), counts, dtype);
             let sizes = shape.iter().zip(counts).flat_map(|(&n, &count)| [count, n / count.max(1)]);
             let dims = (0..counts.len() as u32).map(|d| 2 * d).collect::<DimList>();

@@ -73,7 +73,7 @@ fn takes_largest(module: &Module, attrs: &AttrDict) -> bool {
     }
 }
 
-/// Whether a function computes `GT` of its first and its second argument.
+/// Whether a function computes `first > second` of its two arguments.
 fn is_greater_than(module: &Module, name: &Attr) -> bool {
     let Attr::Symbol(name) = name else { return false };
     let Some(body) = module.func_names.get(name).and_then(|&func| module.funcs[func].body) else {

@@ -190,7 +190,7 @@ fn shape_operands(module: &mut Module, op: OpId, mut spec: Box<CustomCallSpec>, 
     module.ops[op].kind = OpKind::CustomCall(spec);
 }
 
-/// Returns the elements of `dense<[1, 2]> : tensor<2xi64>`.
+/// Returns the elements of a tensor attribute in text form, such as `dense<[1, 2]> : tensor<2xi64>`.
 fn numbers(text: &str) -> Vec<usize> {
     let elements = text.split_once("dense<").and_then(|(_, rest)| rest.split_once('>'));
     let elements = elements.map_or("", |(elements, _)| elements);

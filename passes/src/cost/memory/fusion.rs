@@ -26,7 +26,7 @@ const BESIDE: u64 = 64;
 /// The limit to which evaluations of a fused operation are counted: their numbers multiply along chains of fused operations.
 const MANY: u64 = 1 << 20;
 
-/// An infinite cost.
+/// The cost of a recomputation that is impossible.
 const NEVER: u64 = 1 << 62;
 
 /// The state of a search for the cost of recomputing a value.

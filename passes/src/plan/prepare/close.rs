@@ -51,7 +51,7 @@ pub(super) fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId)
 }
 
 /// Assigns each result of the function a closed sharding: its annotation, or the sharding of the returned value. A sharding on a mesh with
-/// a different device order keeps that mesh. Returns the shardings of the returned values, all on `mesh`.
+/// a different device order keeps that mesh. Returns the sharding on `mesh` that each returned value must have.
 pub(crate) fn close_results(
     module: &mut Module,
     func: FuncId,

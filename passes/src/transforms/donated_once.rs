@@ -1,4 +1,4 @@
-//! Duplicate donation removal: a value that is returned several times keeps only the first of its input-output aliases.
+//! Duplicate donation removal: removes the input-output alias of a result if an earlier result returns the same value.
 //!
 //! If a value is returned in the buffers of several donated arguments, XLA's GPU compiler copies it. CUDA plugin 0.11.2 removes some of
 //! these copies, so that the arguments share a buffer and their users read the same data. A step that resets several gradient accumulators

@@ -18,7 +18,7 @@
 //!   (`across_processes.rs`).
 //!
 //! For some back ends ([`Backend`]):
-//! * CPU and TPU: `collective_broadcast` becomes an `all_reduce` (`rooted_collectives.rs`).
+//! * CPU with one process, and TPU: `collective_broadcast` becomes an `all_reduce` (`rooted_collectives.rs`).
 //! * CPU: memory-placement calls are removed, `ragged_dot` becomes `dot_general`, operands of a widening `dot_general` are converted to
 //!   the result type, FFT results are pinned to row-major layout, and collectives in loops and branches are ordered with those outside.
 //! * All but CPU and GPU: a complex `reduce_scatter` is split into real and imaginary parts (`complex_sums.rs`).

@@ -3,7 +3,7 @@
 //! XLA's name of the call is `TopK`, and MLIR HLO's name is `mhlo.topk`. Both calls order numbers as `chlo.top_k` does: descending by total
 //! order, equal elements by index.
 //!
-//! Conditions: one operand, two results of static shape, 32-bit indices, and the largest elements are taken, not the smallest.
+//! Conditions: one operand, two results of static shape, `i32` indices, and the largest elements are taken, not the smallest.
 //!
 //! ```mlir
 //! %0:2 = stablehlo.custom_call @mhlo.topk(%x) {mhlo.attributes = {k = 2 : i64, largest = true}} ...

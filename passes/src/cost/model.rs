@@ -8,8 +8,8 @@
 pub(crate) const START: f64 = 16.0 * 1024.0;
 
 /// The minimum saving, in bytes, for replacing one collective by all-to-alls before and after an operation. The single collective can be
-/// combined with others and overlap with computation, but all devices wait for up to three exchanges. Below the threshold, exchanges are
-/// slower on XLA's CPU devices, and on TPUs by the compiler's own estimate.
+/// combined with others and overlap with computation, whereas all devices wait for each of up to three all-to-alls. Below this saving, the
+/// all-to-alls are slower on XLA's CPU devices and, by the compiler's own estimate, on TPUs.
 pub(crate) const WORTH_EXCHANGING: f64 = 4.0 * 1024.0 * 1024.0;
 
 /// The cost of one byte of memory traffic.

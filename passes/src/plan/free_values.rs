@@ -34,7 +34,7 @@ impl FreeValues {
         free
     }
 
-    /// Records the result of `op`, whose operands are already recorded.
+    /// Records whether the result of `op` is free. The operands of `op` must already be recorded.
     pub(crate) fn note(&mut self, module: &Module, op: OpId) {
         if let &[result] = module.ops[op].results.as_slice() {
             let count = self.count(module, op);

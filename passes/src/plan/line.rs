@@ -17,7 +17,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Returns dimension `dim` of a value, if it is sharded.
+    /// Returns dimension `dim` of a value; `None` if the dimension is not sharded.
     pub(super) fn of(module: &Module, value: ValueId, dim: usize) -> Option<Line> {
         let sharding = module.shardings.sharding_of(value)?;
         let mesh = &module.meshes[sharding.mesh];
@@ -29,14 +29,15 @@ impl Line {
         Some(Line { dim, mesh: sharding.mesh, k, row_bytes })
     }
 
-    /// Whether `range`, a slice of `value`, is sharded evenly along the dimension, by the same axes as `value`.
+    /// Whether `range`, a slice of `value`, is evenly sharded along the dimension by the same axes as `value`.
     pub(super) fn splits_evenly(&self, module: &Module, value: ValueId, range: ValueId) -> bool {
         let axes = |v: ValueId| module.shardings.sharding_of(v).map(|sharding| sharding.axes(self.dim));
         let size = module.shape(range).get(self.dim);
         axes(value) == axes(range) && size.is_some_and(|size| size % self.k == 0)
     }
 
-    /// Returns the cost of an operation along the dimension, in bytes that a device sends; `None` if it takes too many rounds.
+    /// Returns the cost of slicing or concatenating along the dimension, in bytes that a device sends; `None` if the exchange takes too
+    /// many rounds.
     pub(super) fn cost(
         &self,
         module: &Module,
@@ -66,8 +67,8 @@ impl Line {
         self.exchange(kind, &shapes, &is_whole, module.shape(result))
     }
 
-    /// Returns the cost of an operation on operands of these shapes, as [`Line::cost`] does. The result is sharded along the dimension, and
-    /// so are all operands except those for which `is_whole` returns true.
+    /// Returns the cost of an operation on operands of these shapes, in the unit of [`Line::cost`]. The result and its operands are sharded
+    /// along the dimension, except operands for which `is_whole` returns true.
     pub(super) fn exchange(
         &self,
         kind: &OpKind,

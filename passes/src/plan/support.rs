@@ -90,14 +90,16 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     let in_operand = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d);
     let plain_if = |ok: bool| if ok { Split::Plain } else { Split::No };
     match data.kind.def().parts {
-        // `split_windows` has already handled factors with windows. A collective here is inside a manual computation. A device communicates
-        // only with devices that have the same coordinates along the free axes, so it can apply the collective to its shard unchanged.
+        // `split_windows` has already handled factors with windows. A collective that is planned is inside a manual computation. A device
+        // communicates only with devices that have the same coordinates along the free axes, so it can apply the collective to its shard
+        // unchanged.
         Parts::AlongPassThrough => return pass_through(factor),
         Parts::Whole => return Split::No,
         Parts::Depends => {}
     }
     match &data.kind {
-        // If sizes have no common divisor, a factor is only in the operand or only in the result.
+        // A dimension of the operand and a dimension of the result share a factor only if their sizes have a common divisor. Other factors
+        // are only in the operand or only in the result.
         OpKind::Reshape | OpKind::BitcastConvert => {
             if is_in(&rule.operands) && is_in(&rule.results) {
                 pass_through(factor)
@@ -206,12 +208,13 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
     };
     if let OpKind::ReduceWindow(spec) = &data.kind
         && reaches_beyond(spec, dim)
-        // Padding has the initial value, and each window also starts from it. Only an identity may be counted more than once.
+        // Padding has the initial value, and each window also starts from the initial value. Only the identity of the reduction may be
+        // counted more than once.
         && !init_counts_for_nothing(module, op)
     {
         return Some(Split::No);
     }
-    // Windows in the padding scatter zeros, which are the identity only of a sum.
+    // Windows in the padding scatter zeros, and zero is the identity only of addition.
     if matches!(data.kind, OpKind::SelectAndScatter(_)) {
         let scatter = data.regions.get(1).and_then(|&r| reduction_of(module, r, 1));
         if scatter != Some(ReductionKind::Add) {
@@ -298,7 +301,8 @@ pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -
 }
 
 /// Allows operands of a `concatenate` to be replicated along the concatenated dimension even if axes shard the result along it. Each device
-/// then slices its block locally. Applies to operands that are already replicated along the dimension or [are free](FreeValues::is_free).
+/// then slices its block locally. The rule changes for operands that are already replicated along the dimension or [are
+/// free](FreeValues::is_free).
 pub(super) fn keep_replicated_operands(
     module: &Module,
     op: OpId,
@@ -427,7 +431,8 @@ fn pass_through(factor: Factor) -> Split {
     if factor.kind == FactorKind::PassThrough { Split::Plain } else { Split::No }
 }
 
-/// Returns the effect if the device that holds an element contributes it to the result, and the other devices contribute zero or `false`.
+/// Returns the effect of a reduction to which the device that holds an element contributes the element, and all other devices contribute
+/// zero or `false`.
 fn sum_of_parts(module: &Module, op: OpId) -> Split {
     match module.tensor(module.ops[op].results[0]).map(|t| t.dtype) {
         Some(DType::I1) => Split::Unreduced(ReductionKind::Or),
@@ -436,7 +441,7 @@ fn sum_of_parts(module: &Module, op: OpId) -> Split {
     }
 }
 
-/// Returns an unreduced sum; `Split::No` for booleans.
+/// Returns an unreduced sum, or `Split::No` for booleans.
 fn sum_unless_bool(module: &Module, op: OpId) -> Split {
     match module.tensor(module.ops[op].results[0]).map(|t| t.dtype) {
         None | Some(DType::I1) => Split::No,
@@ -444,8 +449,8 @@ fn sum_unless_bool(module: &Module, op: OpId) -> Split {
     }
 }
 
-/// Whether a convolution sums spatial dimension `dim` of its input exactly once, with one window that covers it. Otherwise windows
-/// overlap, and a block of the kernel also needs elements of other blocks of the input.
+/// Whether a convolution has exactly one window along spatial dimension `dim` of its input, and the window covers the dimension. Otherwise,
+/// windows overlap, and a block of the kernel also needs elements of other blocks of the input.
 fn sums_whole_dimension(module: &Module, op: OpId, spec: &ConvSpec, dim: usize) -> bool {
     let Some(i) = spec.input.spatial.iter().position(|&d| d as usize == dim) else { return false };
     let data = &module.ops[op];
@@ -466,8 +471,9 @@ pub(super) fn splits_reduce(module: &Module, op: OpId) -> bool {
     split_reduce(module, op) != Split::No
 }
 
-/// Returns how the partial results of a `reduce` over a sharded dimension are combined. The initial value must count once. If counting it
-/// again would change the result, only the first device starts from it, and the others start from the identity.
+/// Returns how the partial results of a `reduce` over a sharded dimension are combined. The initial value must count exactly once. If
+/// counting it on several devices would change the result, only the first device starts from it, and the other devices start from the
+/// identity.
 fn split_reduce(module: &Module, op: OpId) -> Split {
     let data = &module.ops[op];
     let &[_, init] = data.operands.as_slice() else { return Split::No };

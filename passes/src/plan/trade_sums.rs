@@ -1,13 +1,13 @@
 //! Replaces the all-reduce of a `dot_general`, `gather` or `scatter` by collectives on its operands, if the replacement costs less.
 //!
-//! Planning decides one operation at a time. Planning leaves sums unreduced, so that later rewrites can all-reduce a sum of several of them
-//! once, or once after a loop. This pass runs after those rewrites, on the sums that still have their own all-reduce. The pass has two
-//! rewrites.
+//! Planning decides one operation at a time, and leaves sums unreduced. Later rewrites can then add several partial sums before a single
+//! all-reduce, or move an all-reduce after a loop. This pass runs after those rewrites, on the sums that still have their own all-reduce.
+//! The pass has two rewrites.
 //!
-//! *Exchange.* The axes of the sum shard a dimension of the result instead. A matmul then all-gathers one operand, reshards the other by an
-//! all-to-all, and all-gathers the result. For a weight gradient, the exchange sends the bytes of the weight once, while the all-reduce
-//! sends them twice. Each device computes as much as before. A `gather` from a sharded table, or the `scatter` of its gradient, uses one
-//! all-to-all before and another after it.
+//! *Exchange.* The axes that the all-reduce spans shard a dimension of the result instead. A matmul then all-gathers one operand, reshards
+//! the other by an all-to-all, and all-gathers the result. For a weight gradient, the exchange sends the bytes of the weight once, while
+//! the all-reduce sends them twice. Each device computes as much as before. A `gather` from a sharded table, or the `scatter` of its
+//! gradient, uses one all-to-all before and another after it.
 //!
 //! *Gather.* One operand of a matmul is replicated along the contracting dimension. The other operand is sharded along it, and is
 //! all-gathered. Each device then computes the full matmul.
@@ -16,10 +16,10 @@
 //!
 //! * The only user of the result, or of its transpose, is the reshard that reduces an additive sum. For a matmul, the reshard is not a
 //!   reduce-scatter: planning has already considered that case.
-//! * The new cost is less than 80 % of the old cost, from which the cost of one launch is first subtracted.
+//! * The new cost is less than 80 % of the difference between the old cost and the cost of one launch.
 //! * An exchange saves at least 4 MiB (`cost::WORTH_EXCHANGING`), and its operands need no more memory than operands and result do now.
 //! * In an exchange, the axes divide the dimension of the result evenly.
-//! * For a gather, the all-gathered operands need no more memory than operands and result do now.
+//! * In the rewrite *Gather*, the all-gathered operands need no more memory than operands and result do now.
 //! * All rewrites of matmuls together save at least 6 % of the cost of all reshards of the program.
 //!
 //! ```mlir
@@ -51,8 +51,8 @@ use crate::reshard::Planner;
 use crate::rules::rule_of;
 use crate::sharding::axes::{Parts, size_of};
 
-/// The new cost must be below this fraction of the old cost without one launch: an all-reduce is one collective, and can be combined
-/// with others.
+/// The new cost must be below this fraction of the old cost minus the cost of one launch. The launch is subtracted because an all-reduce is
+/// one collective and can be combined with others.
 const WORTHWHILE: f64 = 0.8;
 
 /// All rewrites of matmuls together must save this fraction of the cost of all reshards. Saving a few percent is not worthwhile:
@@ -181,7 +181,7 @@ impl Trade {
         planner: &mut Planner<'_>,
     ) -> Option<Trade> {
         let sum = completed_sum(module, op)?;
-        // Other users would need the partial sums.
+        // Any other users of these values would still need the partial sums.
         let made = sum.transposes.iter().chain([&sum.maker]).map(|&op| module.ops[op].results[0]);
         if !made.into_iter().all(|value| readers.get(value) == 1) {
             return None;

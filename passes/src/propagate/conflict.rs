@@ -55,7 +55,7 @@ pub enum Reason {
     Barrier,
     /// The shardings of the tensors refer to different meshes.
     OtherMesh,
-    /// Tensors of the operation are sharded along different axes, and this tensor got none of these.
+    /// Tensors of the operation are sharded along different axes, and this tensor got none of these axes.
     NoAgreement,
 }
 
@@ -71,6 +71,6 @@ pub enum Winner {
     OpPriority,
     /// In this operation, the axis came from a larger tensor, or from an earlier tensor of the same size.
     LargerTensor,
-    /// The axis arrived first.
+    /// The axis reached the tensor first.
     First,
 }

@@ -1,8 +1,8 @@
 //! Propagation conflicts: the axes on which operands and results of an operation disagree, and the reasons.
 //!
 //! An operation whose tensors have the same axes along each factor needs no communication. If only one tensor has an axis, the reason may
-//! be that the other tensor uses the axis for another dimension, is sharded along another axis, or was closed by an annotation. The
-//! reason follows from the final shardings. The arrivals that `provenance` records show which axis came first, and why.
+//! be that the other tensor uses the axis for another dimension, is sharded along another axis, or was closed by an annotation. The reason
+//! follows from the final shardings. The history that `provenance` records shows which axis came first, and why.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisRef, EntityRef, Mesh, Module, OpId, ShardingId, TensorSharding};
@@ -19,7 +19,7 @@ use super::subjects::{AxisRole, Subject};
 use crate::rules::sharding_rule::{ShardingRule, TensorMapping};
 use crate::sharding::sub_axes::{minus, overlaps};
 
-/// A disagreement between two tensors of an operation. They are identified by index, so that all operations with the same rule and
+/// A disagreement between two tensors of an operation. The tensors are identified by index, so that all operations with the same rule and
 /// shardings share the result.
 #[derive(Clone, Copy, Debug)]
 struct Difference {
@@ -233,7 +233,7 @@ impl TensorPair<'_> {
     }
 }
 
-/// The rule and shardings of one operation after propagation, and the recorded arrivals of axes.
+/// The rule and shardings of one operation after propagation, and the recorder of how axes reached its tensors.
 struct After<'a> {
     module: &'a Module,
     rule: &'a ShardingRule,
@@ -301,8 +301,8 @@ impl After<'_> {
     }
 }
 
-/// Returns why an axis at the position `place` of one tensor's sharding took precedence over an axis that another tensor of the operation
-/// got in round `other`.
+/// Returns why one axis took precedence over an axis that another tensor of the operation got in round `other`. The first axis is at the
+/// position `place` of the sharding in `slot`.
 fn winner(
     recorder: &Recorder,
     op: Option<OpId>,
@@ -325,7 +325,7 @@ fn winner(
     }
 }
 
-/// Returns the additional bytes of a tensor on each device, compared to sharding along the axis as well.
+/// Returns how many more bytes a tensor takes on each device than it would if the axis sharded it as well.
 fn lost_bytes(
     module: &Module,
     slot: u32,

@@ -4,7 +4,7 @@
 //! propagation, every constant sub-computation and every broadcast of a scalar is copied for each use. Afterwards, copies with the same
 //! sharding are merged. Scalars are never copied.
 //!
-//! A named computation or a call is a constant sub-computation if its body is.
+//! A named computation or a call is a constant sub-computation if its body is one.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
@@ -102,7 +102,7 @@ pub(super) fn split(module: &mut Module, func: FuncId, body: RegionId, known: &m
 }
 
 impl Splitter<'_> {
-    /// Processes a region, but not the named computations in it. Returns whether it depends on non-constant values.
+    /// Processes a region, but not the named computations in it. Returns whether the region depends on non-constant values.
     fn region(&mut self, region: RegionId) -> bool {
         let ops = own_ops(self.module, region);
         let mut varying = false;
@@ -113,7 +113,7 @@ impl Splitter<'_> {
         varying
     }
 
-    /// Processes an operation. Returns whether it cannot belong to a constant sub-computation.
+    /// Processes an operation. Returns whether the operation cannot belong to a constant sub-computation.
     fn visit(&mut self, op: OpId) -> bool {
         let data = &self.module.ops[op];
         if matches!(data.kind, OpKind::ShardingGroup { .. }) {
@@ -176,7 +176,7 @@ impl Splitter<'_> {
             }
             let Some(def) = self.module.def_op(value) else { continue };
             let def = &self.module.ops[def];
-            // The sum over all results, since a user of another result also needs the original.
+            // Uses are summed over all results, since a user of another result also needs the original.
             let uses: u32 = def.results.iter().map(|&result| self.uses[result]).sum();
             // Calls are always copied, so that each call has its own callee.
             if uses != 1 || matches!(def.kind, OpKind::Call { .. }) {
@@ -224,13 +224,13 @@ impl Splitter<'_> {
         }
         self.copies.any = true;
         self.copies.original[copy] = def.into();
-        // Inserted before the original, so that the copy dominates all users of the original.
+        // The copy is inserted before the original, so that it dominates all users of the original.
         let mut place = InsertionPoint::Before(def);
         self.before.insert(&mut place, copy);
         for &v in &self.module.ops[copy].operands {
             self.uses[v] += 1;
         }
-        // In reverse order, like MLIR's iteration over uses.
+        // Group operations are copied in reverse order, like MLIR's iteration over uses.
         for group in self.groups.get(&value).cloned().unwrap_or_default().into_iter().rev() {
             let group = clone_op(self.module, group, map);
             self.before.insert(&mut place, group);

@@ -1,8 +1,8 @@
 //! Applies sharding constraints to their operands.
 //!
-//! A constraint shards a value for its later users. If the value has no sharding and no other constraint contradicts, the value itself
-//! gets the same sharding. A value with data flow into or out of a region gets no sharding: its other users read the constrained value
-//! instead.
+//! A constraint shards a value for its later users. If the value has no sharding, and no constraint on it specifies another sharding, the
+//! value itself gets the same sharding. A value with data flow into or out of a region gets no sharding: its other users read the
+//! constrained value instead.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -23,14 +23,14 @@ pub(super) enum Flow {
     Edges,
 }
 
-/// Applies every constraint under these function bodies to its operand. Returns the values that got a sharding, with the source of the
-/// sharding.
+/// Applies every constraint under these function bodies to its operand. Returns the values that got a sharding, each with the annotation
+/// that the sharding comes from.
 pub(super) fn apply(
     module: &mut Module,
     bodies: &[RegionId],
     flow: Flow,
 ) -> Vec<(ValueId, AnnotationSource)> {
-    // Collected first, so that constraints that `manual` inserts are not visited.
+    // Operations are collected first, so that constraints that `manual` inserts are not visited.
     let ops: Vec<OpId> = bodies.iter().flat_map(|&body| module.walk_inner_first(body)).collect();
     if !ops.iter().any(|&op| is_constraint(module, op)) {
         return Vec::new();
@@ -75,7 +75,7 @@ impl LiveUses {
         self.changed.get(&value).map_or_else(|| self.at_start.of(value), Vec::as_slice)
     }
 
-    /// Moves the uses of `old` that `which` selects to `new`.
+    /// Replaces `old` by `new` in the uses that `which` selects.
     fn replace(
         &mut self,
         module: &mut Module,
@@ -97,8 +97,8 @@ impl LiveUses {
 /// The positions of operations. Some operations move directly after the definition of a value. Regions are reordered once, at the end.
 struct Layout {
     region: SecondaryMap<OpId, PackedOption<RegionId>>,
-    /// The position in the region, from 1. A moved operation has the position of the definition, and a rank among the operations that
-    /// move there.
+    /// The position in the region, from 1. A moved operation has the position of the definition that it follows, and a rank among the
+    /// operations that move there.
     place: SecondaryMap<OpId, (u32, u32)>,
     insertions: Insertions,
     /// The number of operations that were moved so far.
@@ -122,7 +122,7 @@ impl Layout {
         out
     }
 
-    /// Moves an operation directly after the definition of a value. The definition itself has not moved.
+    /// Moves an operation directly after the definition of a value. The definition itself must not have been moved.
     fn move_after(&mut self, module: &Module, op: OpId, value: ValueId) {
         let (region, at) = match module.values[value].def() {
             ValueDef::Arg(region, _) => (region, 0),
@@ -150,7 +150,7 @@ struct Applier {
     places: ShardingAccess,
     uses: LiveUses,
     layout: Layout,
-    /// The values that got a sharding, with the source of the sharding.
+    /// The values that got a sharding, each with the annotation that the sharding comes from.
     given: Vec<(ValueId, AnnotationSource)>,
 }
 
@@ -168,7 +168,7 @@ impl Applier {
             self.layout.move_after(module, op, input);
             self.stand_in(module, input, op, result, sharding);
         } else {
-            // Callers pass the value of an unannotated parameter, not partial sums. So the parameter gets the sharding without its
+            // Callers pass an unannotated parameter as a reduced value, not as partial sums. So the parameter gets the sharding without its
             // unreduced axes, and the constraint converts the value to partial sums.
             let is_whole = self.flow == Flow::Implied && self.is_parameter(module, input);
             let sharding = match module.shardings.get(sharding) {
@@ -204,12 +204,12 @@ impl Applier {
             let result = module.ops[new].results[0];
             self.layout.move_after(module, new, input);
             self.stand_in(module, input, new, result, sharding);
-            // `stand_in` has already created the entry of `input` in `changed`. Otherwise, the new entry would hide the uses in `at_start`.
+            // `stand_in` has already copied the uses of `input` from `at_start` to `changed`. A new entry here would hide those uses.
             self.uses.changed.entry(input).or_default().push((new, 0));
         }
     }
 
-    /// Makes all other users of `input` read a constraint's result.
+    /// Makes all users of `input`, except `constraint`, read the constraint's result.
     fn stand_in(
         &mut self,
         module: &mut Module,
@@ -249,7 +249,7 @@ impl Applier {
         })
     }
 
-    /// Whether data flow into or out of a region makes a value share its sharding with other values.
+    /// Whether a value shares its sharding with other values because its data flows into or out of a region.
     fn flows(&self, module: &Module, value: ValueId) -> bool {
         if module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::DataFlowEdge(_))) {
             return true;

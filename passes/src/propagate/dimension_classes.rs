@@ -40,8 +40,8 @@ impl DimensionClasses {
         Some(classes)
     }
 
-    /// Joins the dimensions of each factor. Only the most major factor of a dimension counts, since it is the first to be sharded.
-    /// Constants are skipped, since their users may have nothing else in common.
+    /// Merges the classes of dimensions that have the same factor. Only the most major factor of a dimension counts, since it is the first
+    /// to be sharded. Constants are skipped, since their users may have nothing else in common.
     fn join_factors(&mut self, shared: &SecondaryMap<ValueId, bool>) {
         let mut of_factor: Vec<u32> = Vec::new();
         for node in &self.graph.nodes {
@@ -54,8 +54,8 @@ impl DimensionClasses {
                     continue;
                 }
                 for (dim, factors) in mapping.dims.iter().enumerate() {
-                    // A `reshape` of `[b * s, d]` to `[b, s, d]` joins the first dimension with "b" alone; with both, batch and sequence
-                    // would be one class.
+                    // A `reshape` of `[b * s, d]` to `[b, s, d]` joins the first dimension with "b" alone. If it also joined that dimension
+                    // with "s", batch and sequence would be one class.
                     let Some(&factor) = factors.first() else { continue };
                     let at = self.first[slot as usize] + dim as u32;
                     match &mut of_factor[usize::from(factor)] {
@@ -67,7 +67,7 @@ impl DimensionClasses {
         }
     }
 
-    /// Returns an upper bound of the class indices.
+    /// Returns a number that is greater than the index of every class.
     #[must_use]
     pub fn bound(&self) -> usize {
         self.leader.len()

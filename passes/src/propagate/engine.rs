@@ -81,11 +81,11 @@ impl<'m> Engine<'m> {
         // cannot change at this level.
         self.waiting.fill(true);
         self.stack.clear();
-        // In reverse order, so that the first operation is on top of the stack.
+        // Nodes are pushed in reverse order, so that the first operation is on top of the stack.
         self.stack.extend((0..graph.nodes.len() as u32).rev());
         let mut until_check = 0_u32;
         while let Some(node) = self.stack.pop() {
-            // The interrupt is checked only every so many visits: reading the clock takes as long as a visit that changes nothing.
+            // The interrupt is checked only once in about 256 visits: reading the clock takes as long as a visit that changes nothing.
             until_check = match until_check.checked_sub(1) {
                 Some(left) => left,
                 None if self.interrupt.check().is_err() => return,
@@ -104,7 +104,7 @@ impl<'m> Engine<'m> {
     fn visit(&mut self, index: u32, strategy: PropagationStrategy, profile: Profile) {
         let graph = self.graph;
         let node = &graph.nodes[index as usize];
-        // Never NONE, which means "not settled": the codes of profiles are below 20.
+        // `code` never equals `NONE`, which means "not settled": the codes of profiles are below 20.
         let code = profile.code() * 2 + strategy as u32;
         // In a large program, most nodes are settled at most levels; this check avoids the lookup.
         if self.settled[index as usize] == code {
@@ -131,7 +131,8 @@ impl<'m> Engine<'m> {
         self.report.visits += 1;
         let outcome = self.outcome(&key, strategy, profile);
         if outcome.is_empty() {
-            // Set only after a visit without changes: otherwise `set` resets the entry, since the node reads or writes the changed slot.
+            // A node is settled only after a visit without changes. After a change, `set` would reset the entry anyway, since the node
+            // reads or writes the changed slot.
             self.settled[index as usize] = code;
             return;
         }
@@ -151,8 +152,8 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Sets the sharding of a slot (of values that share a sharding) and of its sharding group. Puts the nodes that read or write them back
-    /// on the worklist, except node `by`.
+    /// Sets the sharding of a slot (of values that share a sharding) and of its sharding group. All nodes that read or write these slots
+    /// return to the worklist, except node `by`.
     fn update(&mut self, slot: u32, sharding: u32, by: Option<u32>) {
         let graph = self.graph;
         self.set(slot, sharding, by);
@@ -174,15 +175,14 @@ impl<'m> Engine<'m> {
             self.settled[node as usize] = NONE;
             if by.is_some() && by != Some(node) && !std::mem::replace(&mut self.waiting[node as usize], true)
             {
-                // Pushed on top, so that changes propagate depth first, in Shardy's visiting order. The order matters if annotations
-                // conflict: in basic propagation, the first sharding to arrive wins.
+                // The node is pushed on top, so that changes propagate depth first, in Shardy's visiting order. The order matters if
+                // annotations conflict: in basic propagation, the first sharding to arrive wins.
                 self.stack.push(node);
             }
         }
     }
 
-    /// Sets the sharding of `slot`, for example when annotations of the next user priority take effect, and not because a node propagated
-    /// it.
+    /// Sets the sharding of `slot` without a node that propagated it, for example when annotations of the next user priority take effect.
     pub(super) fn reset(&mut self, slot: u32, sharding: u32) {
         self.set(slot, sharding, None);
     }
@@ -217,8 +217,8 @@ impl<'m> Engine<'m> {
             for (tensor, sharding) in outcome {
                 changed = true;
                 if tensor == 0 {
-                    // No node has to be put back on the worklist here: before the loop, all nodes are on it, and changes after the loop are
-                    // seen at the next level.
+                    // No node has to return to the worklist here. Before the loop in `run`, all nodes are on the worklist; changes after
+                    // that loop are seen at the next level.
                     self.update(pair.value, sharding, None);
                 } else {
                     // No node reads the sharding of a function result, so none is put back on the worklist.
@@ -282,8 +282,8 @@ impl<'m> Engine<'m> {
         new.into_iter().map(|(i, s)| (i, self.module.shardings.intern(s).index() as u32)).collect()
     }
 
-    /// Returns the mesh that all shardings refer to; of equal meshes, the one of the first sharding. A mesh without axes is compatible
-    /// with any other.
+    /// Returns the mesh that all shardings refer to. If several equal meshes are used, returns the mesh of the first sharding. A mesh
+    /// without axes is compatible with any other.
     fn common_mesh(&self, shardings: &[Option<&TensorSharding>]) -> Option<MeshId> {
         let mut found: Option<MeshId> = None;
         let is_empty = |id: MeshId| {

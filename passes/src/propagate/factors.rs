@@ -50,7 +50,7 @@ impl Context<'_> {
     fn basic(&self, projection: &mut Projection) -> SmallVec<[bool; 8]> {
         let mut changed = SmallVec::from_elem(false, projection.tensors.len());
         for f in 0..self.factors.len() {
-            // Either all tensors get an axis or none, so the result does not depend on their order.
+            // Either all tensors get an axis or none does, so the result does not depend on the order of tensors.
             let mut axes = compatible_axes(projection, f, (self.direction)(f));
             self.truncate(&mut axes, |axis, before| {
                 projection.tensors.iter().try_fold(axis, |axis, tensor| {
@@ -70,7 +70,7 @@ impl Context<'_> {
 
     fn aggressive(&self, projection: &mut Projection) -> SmallVec<[bool; 8]> {
         let mut changed: SmallVec<[bool; 8]> = SmallVec::from_elem(false, projection.tensors.len());
-        // Computed for all factors first, since comparing them determines their order.
+        // The axes of all factors are computed first, since the order of the factors depends on them.
         let wanted: SmallVec<[Axes; 6]> =
             (0..self.factors.len()).map(|f| compatible_axes(projection, f, (self.direction)(f))).collect();
         if wanted.iter().all(|axes| axes.is_empty()) {
@@ -151,8 +151,8 @@ impl Context<'_> {
         axes
     }
 
-    /// Truncates a list of axes at the first axis of which `keep` returns only a part, which ends the list, or nothing. `keep` gets the
-    /// axis and the product of the sizes of the axes before it, and returns the major part to keep.
+    /// Truncates a list of axes at the first axis that `keep` does not return completely. If `keep` returns a part of that axis, the part
+    /// ends the list. `keep` gets the axis and the product of the sizes of the axes before it, and returns the major part to keep.
     fn truncate(&self, axes: &mut Axes, keep: impl Fn(AxisRef, i64) -> Option<AxisRef>) {
         let mut before = 1;
         for i in 0..axes.len() {
@@ -171,7 +171,8 @@ impl Context<'_> {
         }
     }
 
-    /// Returns the major part of `axis` that a factor of a tensor has or can take, if axes with product `before` precede it.
+    /// Returns the major part of `axis` that a factor of a tensor has or can take. `before` is the product of the sizes of the preceding
+    /// axes.
     fn fitting(
         &self,
         axis: AxisRef,
@@ -224,8 +225,8 @@ fn compatible_axes(projection: &Projection, f: usize, direction: Direction) -> A
         Direction::Backward => (projection.results(), projection.operands()),
     };
     let mut axes = Axes::new();
-    // Becomes `false` once two tensors differ: `["x","y"]` and `["x","z"]` agree on `["x"]`, and a third tensor with `["x","w"]` must not
-    // extend it.
+    // `grow` becomes `false` once two tensors differ: `["x","y"]` and `["x","z"]` agree on `["x"]`, and a third tensor with `["x","w"]`
+    // must not extend it.
     let mut grow = true;
     let of = |tensors: &'_ [TensorFactors], axes: &mut Axes, grow: &mut bool| {
         for sharding in tensors.iter().filter_map(|t| t.factors[f].as_ref()) {

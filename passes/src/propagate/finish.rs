@@ -13,7 +13,7 @@ use crate::report::byte_size::bytes_text;
 use crate::sharding::manual;
 use crate::sharding::sub_axes::{gcd, part, pre};
 
-/// The subject (a value or function result) whose sharding was overwritten, the subject that had the sharding, and the sharding.
+/// A value or function result whose sharding was overwritten, the value or function result that had the new sharding, and that sharding.
 pub(super) type Agreed = (Subject, Subject, ShardingId);
 
 /// Writes the final sharding of every value, with all dimensions closed. A value that no axis reached is replicated, if there is a mesh.
@@ -21,7 +21,8 @@ pub(super) type Agreed = (Subject, Subject, ShardingId);
 /// Arguments and results are visible outside of the function. On their dimensions that the user did not shard, inferred axes are kept only
 /// if they divide the size, and sub-axes are removed.
 ///
-/// Returns the subjects that took the sharding of an aliased subject. Results that lose axes are added to `uneven`.
+/// Returns the arguments and results that took the sharding of the result or argument with which they are aliased. Results that lose axes
+/// are added to `uneven`.
 pub(super) fn write_back(
     module: &mut Module,
     func: FuncId,
@@ -36,7 +37,7 @@ pub(super) fn write_back(
         (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)).clone())
     };
     let num_args = module.regions[body].args.len();
-    // Cached, since many values share few distinct shardings.
+    // Closed shardings are cached, since many values share few distinct shardings.
     let mut closed: FxHashMap<(u32, usize), ShardingId> = FxHashMap::default();
     for (slot, value) in graph.values.iter().enumerate() {
         let Some(value) = *value else { continue };
@@ -84,14 +85,14 @@ pub(super) fn write_back(
         list.resize(results, PackedOption::default());
         list[i] = id.into();
     }
-    // Done after axes were trimmed, which may have changed only one sharding of an aliased pair.
+    // Aliased pairs are handled after trimming, which may have changed only one sharding of a pair.
     agree_on_aliases(module, func, body, graph, given)
 }
 
-/// If the shardings of a donated argument and its result still differ, the annotated one is used for both; if neither is annotated, that of
-/// the argument. If both are annotated, both stay unchanged.
+/// If the shardings of a donated argument and its result still differ, the annotated sharding is used for both. If neither is annotated,
+/// the sharding of the argument is used for both. If both are annotated, both stay unchanged.
 ///
-/// Returns the subjects that took the sharding of an aliased subject.
+/// Returns the arguments and results that took the sharding of the result or argument with which they are aliased.
 fn agree_on_aliases(
     module: &mut Module,
     func: FuncId,
@@ -278,8 +279,8 @@ pub(super) fn keep_dividing_axes(module: &mut Module, func: FuncId, body: Region
     }
 }
 
-/// Copies the shardings of values to operations. Then the shardings of the module are closed, and its sharding groups, which have taken
-/// effect, are removed.
+/// Copies the shardings of values to operations, and closes all shardings of the module. Also removes sharding groups, since propagation
+/// has already applied them.
 pub(super) fn write_ops(module: &mut Module, body: RegionId) {
     let mut has_groups = false;
     let ops = module.walk(body);
@@ -343,7 +344,7 @@ pub(super) fn write_ops(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Returns the mesh of the first sharding, or if there is none the first mesh; maximal meshes (one device) are ignored.
+/// Returns the mesh of the first sharding. If there is no sharding, returns the first mesh. Ignores maximal meshes (one device).
 fn default_mesh(module: &Module, shardings: &[u32]) -> Option<MeshId> {
     let used = shardings
         .iter()
@@ -367,8 +368,8 @@ fn evenly_split(
     only_whole_axes: bool,
 ) -> TensorSharding {
     let mesh = &module.meshes[found.mesh];
-    // Eight rows over `["x"=2, "y"=3]` keep "x". Six over `["x"=4]` keep half of it, `"x":(1)2`, or nothing with `only_whole_axes` and an
-    // open dimension.
+    // Eight rows over `["x"=2, "y"=3]` keep "x". Six rows over `["x"=4]` keep half of "x", `"x":(1)2`. With `only_whole_axes` and an open
+    // dimension, six rows keep nothing.
     let mut out = found.clone();
     // Divisibility of a dynamic size is unknown; planning handles it.
     if shape.contains(&DYNAMIC) {
@@ -394,8 +395,8 @@ fn evenly_split(
     out
 }
 
-/// Returns a warning (SH0808) if propagation found the sharding `found` for a result of the function, but it is sharded as `even` because
-/// axes do not divide a dimension.
+/// Returns a warning (SH0808) if propagation found the sharding `found` for a result of the function, but the result gets the sharding
+/// `even`, because axes do not divide a dimension.
 fn uneven_result(
     module: &Module,
     func: FuncId,
@@ -406,7 +407,8 @@ fn uneven_result(
     let data = &module.funcs[func];
     let ty = module.types.stored(data.results[i])?;
     let mesh = &module.meshes[found.mesh];
-    // Whether dimension `d` lost axes because they do not divide it. A dimension of one element does not count, since it cannot be sharded.
+    // `lost` returns whether dimension `d` lost axes because they do not divide it. A dimension of one element does not count, since it
+    // cannot be sharded.
     let lost = |d: &usize| {
         let parts = mesh.axes_size(&found.dims[*d].axes);
         ty.shape[*d] > 1 && found.dims[*d].axes.len() > even.dims[*d].axes.len() && ty.shape[*d] % parts != 0

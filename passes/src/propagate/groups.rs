@@ -95,7 +95,7 @@ pub(super) fn join(module: &Module, graph: &Graph, shardings: &mut [u32]) -> Vec
     conflicts
 }
 
-/// The operations that add values to each group, in order.
+/// Returns the operations that add values to each group, in program order.
 fn ops_of_groups(module: &Module, graph: &Graph) -> Vec<Vec<OpId>> {
     let mut out = vec![Vec::new(); graph.group_members.len()];
     for op in module.bodies().flat_map(|body| module.walk(body)) {
@@ -115,7 +115,8 @@ fn says_nothing(sharding: &TensorSharding) -> bool {
         && sharding.dims.iter().all(|d| d.open && d.axes.is_empty())
 }
 
-/// Inserts open constraints for the members of disagreeing groups, and makes users read the constrained values. Returns warnings.
+/// Inserts open constraints for the members of disagreeing groups, and makes users read the constrained values. Returns a warning for each
+/// group.
 pub(super) fn open(module: &mut Module, parents: &Parents, conflicts: &[GroupConflict]) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     let (uses, mut insertions) = (module.uses(), Insertions::default());

@@ -35,7 +35,8 @@ pub(super) fn held_by_slot(module: &mut Module, boundary: Boundary, new: u32) ->
     module.shardings.intern(held).index() as u32
 }
 
-/// In each in- and out-sharding of a manual computation, adds the manual axes that it does not use to its replicated axes.
+/// For each in- and out-sharding of a manual computation, adds every manual axis that the sharding does not use to the sharding's
+/// replicated axes.
 pub(super) fn name_all_manual_axes(module: &mut Module, body: RegionId) {
     for op in module.walk(body) {
         name_manual_axes(module, op);

@@ -61,7 +61,8 @@ pub struct PropagateOptions {
     pub op_priority: bool,
     /// Whether annotations propagate in the order of their user priorities; if not, all propagate at once.
     pub user_priority: bool,
-    /// Whether sub-axes are not propagated, nor any axis along dimensions that it may not divide (Shardy's conservative propagation).
+    /// If true, no sub-axis is propagated, and no axis is propagated along a dimension that the axis may not divide (Shardy's conservative
+    /// propagation).
     pub conservative: bool,
     /// The set of operations that have sharding rules.
     pub rules: RuleSet,
@@ -150,7 +151,7 @@ pub fn propagate_func(
     Ok(propagate_prepared(module, &prepared, options))
 }
 
-/// A function that is ready for propagation, and the results of the preparation. It does not depend on the priorities of annotations.
+/// A function that is ready for propagation, and the results of the preparation. They do not depend on the priorities of annotations.
 pub(crate) struct Prepared {
     func: FuncId,
     body: RegionId,
@@ -179,7 +180,7 @@ fn prepare_func(
     let body = body_of(module, func)?;
     let kinds = prepare::check(module, func, body)?;
     drop_size_one_axes(module, func);
-    // Done before the graph is built, since copies of a constant are separate values in the graph.
+    // Constants are copied before the graph is built, since copies of a constant are separate values in the graph.
     let copies = constants::split(module, func, body, &mut constants::Known::default());
     if kinds.manual {
         manual::name_all_manual_axes(module, body);
@@ -225,7 +226,7 @@ pub(crate) fn propagate_prepared(
 /// regions only along edges (`sdy.data_flow_edge`, `sdy.func_data_flow_edge`). Values that no axis reaches are unchanged. Shardings of
 /// other values stay open where further axes could be added.
 ///
-/// Results participate for `main`, or for the only function.
+/// Only the results of `main`, or of the only function, take part in propagation.
 ///
 /// # Errors
 /// Returns an error if a sharding does not fit its tensor or mesh, or if the shape of a tensor is not static.
@@ -281,7 +282,7 @@ pub fn split_constants(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-/// Applies sharding constraints to their operands if nothing contradicts. Data flows through regions along `sdy.data_flow_edge`
+/// Applies sharding constraints to their operands if no other sharding contradicts. Data flows through regions along `sdy.data_flow_edge`
 /// operations. Returns the operations whose sharding was applied to an operand.
 pub fn apply_sharding_constraints(module: &mut Module, debug: DebugOptions) -> Vec<OpId> {
     let bodies: Vec<RegionId> = module.bodies().collect();
@@ -292,7 +293,8 @@ pub fn apply_sharding_constraints(module: &mut Module, debug: DebugOptions) -> V
     given.iter().filter_map(|(_, annotation)| annotation.op()).collect()
 }
 
-/// Adds manual axes that a sharding at the boundary of a manual computation does not use to its replicated axes.
+/// For each in- and out-sharding of a manual computation, adds every manual axis that the sharding does not use to the sharding's
+/// replicated axes.
 pub fn name_manual_axes(module: &mut Module, func: FuncId) {
     if let Some(body) = module.funcs[func].body {
         manual::name_all_manual_axes(module, body);
@@ -410,7 +412,7 @@ fn solve(
     }
     // Aliases are propagated last, so that a program whose aliased pairs already agree gets the same result as in Shardy.
     for &strategy in options.strategies {
-        // This terminates, since propagation only adds axes to shardings.
+        // The loop terminates, since propagation only adds axes to shardings.
         while engine.aliases(strategy) {
             run_level(&mut engine, options, LEVELS - 1);
         }

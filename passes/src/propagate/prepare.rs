@@ -63,8 +63,8 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<Kin
     if errors.is_empty() { Ok(kinds) } else { Err(errors) }
 }
 
-/// The kinds of operations that some steps handle. If a program has none of a kind, the step is skipped, since each walk over a large
-/// program takes time.
+/// Which kinds of operations a function has, among the kinds that need extra steps. A step is skipped if the function has no operation of
+/// its kind, since each walk over a large program takes time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Kinds {
     /// Whether there are sharding groups.

@@ -79,7 +79,8 @@ impl Level {
             }
             let given = engine.module.shardings.get(given);
             let now = engine.module.shardings.get(ShardingId::new(now as usize));
-            // Taken from `given`: in `now`, delayed dimensions have no priority, and dimensions with earlier priorities may have more axes.
+            // The axes are taken from `given`: in `now`, delayed dimensions have no priority, and dimensions with earlier priorities may
+            // have more axes.
             let is_due = |dim: &DimSharding| dim.priority.unwrap_or(0) == self.priority;
             let axes: AxisList =
                 given.dims.iter().filter(|d| is_due(d)).flat_map(|d| d.axes.iter().copied()).collect();

@@ -32,7 +32,7 @@ pub struct TensorFactors {
     pub replicated: AxisList,
     /// Axes along which the tensor is unreduced.
     pub unreduced: AxisList,
-    /// The reduction along those axes.
+    /// The reduction along the unreduced axes.
     pub reduction: ReductionKind,
 }
 
@@ -60,18 +60,18 @@ impl Projection {
         Projection { tensors, num_operands: rule.operands.len() }
     }
 
-    /// The operands of the operation.
+    /// Returns the projected shardings of the operands.
     pub fn operands(&self) -> &[TensorFactors] {
         &self.tensors[..self.num_operands]
     }
 
-    /// The results of the operation.
+    /// Returns the projected shardings of the results.
     pub fn results(&self) -> &[TensorFactors] {
         &self.tensors[self.num_operands..]
     }
 }
 
-/// The axes that are not yet assigned to factors. Part of the first axis may already be assigned.
+/// The axes of a dimension that are not yet assigned to factors. Part of the first axis may already be assigned.
 struct Rest<'a> {
     mesh: &'a Mesh,
     axes: &'a [AxisRef],
@@ -192,7 +192,7 @@ impl TensorFactors {
         }
     }
 
-    /// Extends the axes of a factor to a longer list with the same prefix. Returns whether it changed. Axes are only ever added, so
+    /// Extends the axes of a factor to a longer list with the same prefix. Returns whether the list changed. Axes are only ever added, so
     /// propagation terminates.
     pub fn expand(&mut self, factor: usize, axes: &[AxisRef]) -> bool {
         let Some(sharding) = &mut self.factors[factor] else { return false };

@@ -20,7 +20,7 @@ use super::subjects::{AnnotationSource, AxisRole, Subject};
 use crate::rules::sharding_rule::ShardingRule;
 use crate::sharding::sub_axes::{Axes, Prefix, contains, minus, overlaps, part, pre, prefix_of};
 
-/// How an axis reached a subject.
+/// How an axis reached a value or function result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// An annotation has the axis.
@@ -62,12 +62,12 @@ pub struct Round {
     pub level: u8,
 }
 
-/// The event that one part of an axis reached one position in the sharding of a subject.
+/// The event that one part of an axis reached one position in the sharding of a value or function result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// The value or result that got the axis.
+    /// The value or function result that got the axis.
     pub subject: Subject,
-    /// The position of the axis in the subject's sharding.
+    /// The position of the axis in the sharding of `subject`.
     pub place: AxisRole,
     /// The axis, or the part of it, that arrived.
     pub axis: AxisRef,
@@ -110,7 +110,7 @@ pub struct Provenance {
     previous: Vec<u32>,
     /// For each slot, the index of the last arrival.
     latest: Vec<u32>,
-    /// For each arrival, the index of the arrival, from an annotation, at the start of its chain.
+    /// For each arrival, the index of the first arrival in its chain, whose cause is an annotation.
     origin: Vec<u32>,
     pub(super) conflicts: Vec<Conflict>,
     pub(super) shardings: Vec<u32>,
@@ -147,8 +147,8 @@ impl Provenance {
     #[must_use]
     pub fn chains(&self, subject: Subject, place: AxisRole, axis: AxisRef) -> Vec<Chain> {
         let mut out = Vec::new();
-        // The parts that remain to be traced, with their links so far. Parts only become smaller, so this terminates. `before` restricts
-        // the search to earlier arrivals, so loops in the program cause no cycles.
+        // The parts that remain to be traced, with their links so far. Parts only become smaller, so the loop terminates. `before`
+        // restricts the search to earlier arrivals, so loops in the program cause no cycles.
         let mut stack = vec![(subject, place, axis, NONE, Vec::new())];
         while let Some((subject, place, axis, before, links)) = stack.pop() {
             let Some(slot) = self.slot(subject) else { continue };
@@ -212,7 +212,8 @@ impl Provenance {
         &self.conflicts
     }
 
-    /// Returns the sharding after propagation, before axes that do not divide were removed at the boundary of the function.
+    /// Returns the sharding that propagation found for a value or function result. At the boundary of the function, axes that do not divide
+    /// a dimension may have been removed afterwards.
     #[must_use]
     pub fn sharding_before_trimming(&self, subject: Subject) -> Option<ShardingId> {
         let id = *self.shardings.get(self.slot(subject)? as usize)?;
@@ -308,7 +309,7 @@ pub(super) struct Recorder {
 /// The reason why an axis is propagated from one value or function result to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Via {
-    /// An operation of which both are operands or results.
+    /// An operation that has both values as operands or results.
     Op(OpId),
     /// The return of a value as a result of the function.
     Return,
@@ -456,13 +457,13 @@ fn axes_along(tensor: &TensorFactors, factor: u16) -> Option<&Axes> {
     tensor.factors[usize::from(factor)].as_ref().map(|sharding| &sharding.axes)
 }
 
-/// The tensors of an operation from which axes along a factor may come: the first two of each kind suffice, since only the target itself
-/// is excluded. Computed once for all targets.
+/// The tensors of an operation from which axes along a factor may come, computed once for all target tensors. Two tensors of each kind
+/// suffice, since only the target itself is excluded.
 struct Sources {
     /// The indices of tensors whose axes along the factor begin with the whole list of new axes.
     begin: SmallVec<[usize; 2]>,
-    /// The indices of tensors that have part of the list. Possibly no tensor has the whole list, since basic propagation joins lists on
-    /// which several tensors agree.
+    /// The indices of tensors that have part of the list of new axes. Possibly no tensor has the whole list, since basic propagation joins
+    /// lists on which several tensors agree.
     share: SmallVec<[usize; 2]>,
 }
 

@@ -1,7 +1,7 @@
 //! The schedule of operations: Shardy's op-priority propagation.
 //!
 //! Propagation runs in levels. Operations that preserve the layout of a tensor propagate first, before a matmul elsewhere can cause a
-//! conflict. Operations that may need communication or memory propagate later:
+//! conflict. Operations that may need communication or memory propagate later. Each level adds to the earlier levels:
 //! | level | operations | along |
 //! |---|---|---|
 //! | 0 | elementwise, reshape, transpose, data flow, dynamic slices (forward), if no operand has another use | all factors |

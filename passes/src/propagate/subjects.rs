@@ -1,8 +1,8 @@
-//! Identifiers of the places in a program that have shardings and annotations.
+//! Identifiers of values and function results, which have shardings, and of annotations.
 
 use shardc_ir::{OpId, ValueId};
 
-/// Something with a sharding: a value, or a result of the function, which has a sharding of its own.
+/// A value, or a result of the function. A function result has a sharding of its own, in addition to that of the returned value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subject {
     /// A value.

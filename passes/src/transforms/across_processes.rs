@@ -1,13 +1,13 @@
 //! Cross-process collectives: replaces collectives between processes by calls of the runtime, for clients that do not support them.
 //!
-//! XLA's CPU client supports only the devices of its own process. If a mesh spans several processes, each process runs one client, and
-//! the runtime registers the functions that this pass calls.
+//! XLA's CPU plugin cannot set up cross-process collectives through the PJRT C API, so each of its clients has only the devices of its own
+//! process. If a mesh spans several processes, each process runs one client, and the runtime registers the functions that this pass calls.
 //!
 //! * A collective stays if each of its groups is within one process, and all processes have the same groups. Its groups then use local
 //!   device IDs.
-//! * Any other collective becomes a call of `@shardc.collective`. An attribute describes it as text; the last operand is the global
-//!   device ID.
-//! * `replica_id` and `partition_id` are local to a process. Their users get this ID plus `@shardc.first_device`, the global ID of the
+//! * Any other collective becomes a call of `@shardc.collective`. An attribute describes the collective as text; the last operand is the
+//!   global device ID.
+//! * `replica_id` and `partition_id` are local to a process. Their users get the local ID plus `@shardc.first_device`, the global ID of the
 //!   first device of the process. Therefore all processes run the same program text.
 //!
 //! The runtime identifies a collective by its channel and by the number of times that a device has executed it. Two collectives that may
@@ -123,8 +123,8 @@ fn collective(
     processes: Processes,
     channel: &mut u64,
 ) -> Result<(), Diagnostic> {
-    // The collective is over replicas in partition mode, or over partitions in replica mode. There is only one of these, so nothing is
-    // exchanged.
+    // The collective is over replicas in partition mode, or over partitions in replica mode. There is only one such replica or partition,
+    // so nothing is exchanged.
     if spec.crosses_partitions() != (processes.mode == SpmdMode::Partition) {
         return Ok(());
     }
@@ -170,7 +170,7 @@ fn is_permute(kind: &OpKind) -> bool {
 /// Returns the row-major layout of an array of this rank, as an element of `operand_layouts` or `result_layouts`.
 fn row_major(rank: usize) -> Attr {
     let order: Vec<String> = (0..rank).rev().map(|d| d.to_string()).collect();
-    // Printed as MLIR prints a tensor with one element, so that the text round-trips.
+    // The layout is written as MLIR prints a tensor with one element, so that the text round-trips.
     let order = match rank {
         0 | 1 => order.concat(),
         _ => format!("[{}]", order.join(", ")),
@@ -203,7 +203,7 @@ fn within(groups: &[Vec<i64>], processes: Processes) -> Option<ReplicaGroups> {
     let mut of: Vec<Vec<Vec<i64>>> = vec![Vec::new(); count];
     for group in groups {
         let process = group.iter().find(|id| **id >= 0)? / per;
-        // -1 pads the short rows of a list of groups of different sizes; it is no device ID, so it stays.
+        // -1 pads the short rows of a list of groups of different sizes. It is not a device ID, so it is not converted.
         let local = |&id: &i64| match id {
             id if id < 0 => Some(id),
             id => (id / per == process).then_some(id % per),

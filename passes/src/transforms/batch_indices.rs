@@ -61,7 +61,7 @@ pub fn batch_indices(module: &mut Module, body: RegionId) {
     });
 }
 
-/// Returns the operations to change, each with its components in ascending order.
+/// Returns the operations to change, each with the components that become batching dimensions, in ascending order.
 fn find(module: &Module, body: RegionId) -> FxHashMap<OpId, SmallVec<[Counting; 2]>> {
     let mut fold = IntegerFold::new(module);
     let mut found = FxHashMap::default();
@@ -117,7 +117,8 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Returns the components that meet the conditions of the module documentation, leaving at least one.
+    /// Returns the components that meet the conditions of the module documentation. At least one component of the index vector is not
+    /// returned.
     fn counting(&self, module: &Module, fold: &mut IntegerFold<'_>) -> Option<SmallVec<[Counting; 2]>> {
         let (sizes, lengths) = (module.shape(self.indexed), module.shape(self.indices));
         let mut found: SmallVec<[Counting; 2]> = SmallVec::new();

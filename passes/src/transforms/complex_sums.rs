@@ -21,7 +21,7 @@ use shardc_ir::{
     UnaryOp, ValueId,
 };
 
-/// Replaces each complex `reduce_scatter`.
+/// Replaces each complex `reduce_scatter` that meets the conditions.
 pub(super) fn take_apart(module: &mut Module) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {

@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 use shardc_ir::{Module, OpId, RegionId, Rewriter};
 
 /// Merges the operations under a function body that have the same key: the first operation replaces the others. Only operations with one
-/// result are merged. `key` sees operands after earlier merges. It must ensure that the first operation dominates the users of the
-/// others.
+/// result are merged. `key` sees operands after earlier merges. Operations may have the same key only if the first of them dominates the
+/// users of the others.
 ///
 /// An operation is visited before the operations nested in its regions, so the remaining operation precedes its users.
 pub fn cse<K: Hash + Eq>(

@@ -1,8 +1,8 @@
 //! Dense ragged exchange: expands `ragged_all_to_all` to an `all_gather` and a `gather`.
 //!
 //! XLA's CPU client has no `ragged_all_to_all`, and XLA's compilers abort the process on a `ragged_all_to_all` in replica mode. Each device
-//! all-gathers the operands of its group and selects the rows that the group sends to it. It receives the input and output offsets of these
-//! rows by an `all_to_all`. If received slices overlap, the last one is kept.
+//! all-gathers the operands of its group and selects the rows that the group sends to it. The device receives the input and output offsets
+//! of these rows by an `all_to_all`. If received slices overlap, the last one is kept.
 //!
 //! Conditions: static shapes, and replica groups of equal size, which divides the number of slices.
 //!
@@ -69,7 +69,7 @@ fn dense(rw: &mut Rewriter<'_>, op: OpId, spec: &CollectiveSpec) -> Option<Value
     let from = rw.binary(BinaryOp::Add, from, sender);
     let end = rw.binary(BinaryOp::Add, first, count);
 
-    // The shape of tensors that have an element for each pair of a received slice and a row of the result.
+    // `square` is the shape of tensors that have one element for each pair of a received slice and a row of the result.
     let square = [slices, result_rows];
     let over = |rw: &mut Rewriter<'_>, v: ValueId| rw.spread(v, DimList::from_slice(&[0]), &square);
     let (from, first, end) = (over(rw, from)?, over(rw, first)?, over(rw, end)?);
@@ -79,7 +79,8 @@ fn dense(rw: &mut Rewriter<'_>, op: OpId, spec: &CollectiveSpec) -> Option<Value
     let goes_on = rw.tensor(compare(CompareDirection::LT), &[row, end], &square, DType::I1);
     let inside = rw.binary(BinaryOp::And, begun, goes_on);
 
-    // For each row of the result: the index (from 1) of the last slice that covers it, then the row of the gathered operands.
+    // Computes, for each row of the result, the index (from 1) of the last slice that covers the row, and then the row of the gathered
+    // operands.
     let number: Vec<u8> = (1..=slices).flat_map(|slice| (slice as i32).to_le_bytes()).collect();
     let number = rw.elements(number, &[slices], index);
     let number = over(rw, number)?;
@@ -135,7 +136,7 @@ fn gathered(rw: &mut Rewriter<'_>, operand: ValueId, size: i64, spec: &Collectiv
     rw.op1(OpKind::AllGather { dim: 0, spec }, &[operand], ty)
 }
 
-/// Returns the maximum of each column of `value`, a matrix, or 0 if that is larger.
+/// Returns the maximum of each column of the matrix `value`.
 fn maximum(rw: &mut Rewriter<'_>, value: ValueId, columns: i64, dtype: DType) -> Option<ValueId> {
     let least = identity(ReductionKind::Max, dtype)?;
     let least = rw.splat(&least, &[], dtype);

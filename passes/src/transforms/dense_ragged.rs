@@ -1,9 +1,9 @@
 //! Ragged dot expansion: expands `chlo.ragged_dot` to a masked `dot_general`.
 //!
 //! XLA's CPU client has no `ragged_dot`. The left operand gets a leading group dimension, in which a mask keeps the rows of each group and
-//! sets the others to zero. The group dimension is contracted if the right operand has one, and a batching dimension if the result has
-//! one; if the ragged dimension is a batch, the groups are summed first. Each group then costs as much as a matmul of all rows, as in JAX
-//! on CPU.
+//! sets the others to zero. If the right operand has a group dimension, the group dimension is contracted. If the ragged dimension is
+//! contracting, the group dimension is a batching dimension. If the ragged dimension is batching, the masked operand is first summed over
+//! the groups. Each group costs as much as a matmul of all rows, as in JAX on CPU.
 //!
 //! Conditions: static shapes, one ragged dimension of the left operand, and one list of group sizes.
 //!

@@ -22,7 +22,7 @@ use shardc_ir::{CompareDirection, Dense, DimList, Module, OpId, OpKind, RegionId
 use crate::analysis::integer_fold::IntegerFold;
 use crate::analysis::regions::program_ops;
 
-/// Changes reductions of diagonals under `body`, after propagation.
+/// Changes the dimension that reductions of diagonals under `body` reduce, after propagation.
 pub fn diagonals(module: &mut Module, body: RegionId) {
     let reductions: Vec<OpId> = program_ops(module, body)
         .into_iter()
@@ -35,7 +35,7 @@ pub fn diagonals(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Returns the dimensions over which `op` is to reduce instead; `None` if `op` does not meet the conditions.
+/// Returns the dimensions that `op` should reduce instead; `None` if `op` does not meet the conditions.
 fn other_dims(module: &Module, op: OpId) -> Option<DimList> {
     let data = &module.ops[op];
     let (OpKind::Reduce { dims }, &[value, _]) = (&data.kind, data.operands.as_slice()) else { return None };
@@ -59,7 +59,7 @@ fn other_dims(module: &Module, op: OpId) -> Option<DimList> {
     Some(dims)
 }
 
-/// Returns two dimensions of `value` if its elements outside of their diagonal all have the same fill value.
+/// Returns two dimensions of `value` if all elements that are not on the diagonal of the two dimensions have the same fill value.
 fn masked_diagonal(module: &Module, value: ValueId) -> Option<[usize; 2]> {
     let select = &module.ops[module.def_op(value)?];
     let (OpKind::Select, &[mask, yes, no]) = (&select.kind, select.operands.as_slice()) else { return None };
@@ -83,7 +83,7 @@ fn masked_diagonal(module: &Module, value: ValueId) -> Option<[usize; 2]> {
     (is_diagonal && a != b).then_some([a, b])
 }
 
-/// Whether all elements are equal.
+/// Whether a value is known to have equal elements: a splat constant, or a broadcast of a scalar.
 fn is_fill(module: &Module, value: ValueId) -> bool {
     let Some(op) = module.def_op(value) else { return false };
     let data = &module.ops[op];

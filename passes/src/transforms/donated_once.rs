@@ -1,8 +1,8 @@
-//! Duplicate donation removal: a value that is returned several times keeps only the first of its input-output aliases.
+//! Duplicate donation removal: removes the input-output alias of a result if an earlier result returns the same value.
 //!
-//! XLA's GPU compiler copies a value that is returned in the buffers of several donated arguments. CUDA plugin 0.11.2 removes some of
-//! these copies, so that the arguments share a buffer and their users read the same data. A step that resets several gradient
-//! accumulators to the same zero is such a program.
+//! If a value is returned in the buffers of several donated arguments, XLA's GPU compiler copies it. CUDA plugin 0.11.2 removes some of
+//! these copies, so that the arguments share a buffer and their users read the same data. A step that resets several gradient accumulators
+//! to the same zero is such a program.
 //!
 //! ```mlir
 //! func.func @main(%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<4xf32> {tf.aliasing_output = 1 : i32}) ... {

@@ -96,7 +96,8 @@ fn expand_mulhi(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     if !is_signed {
         return Some(high);
     }
-    // In two's complement, a negative operand is interpreted as 2^64 too large, which adds the other operand to the upper half.
+    // The unsigned product interprets a negative operand as 2^64 too large, which adds the other operand to the upper half. It is
+    // subtracted again.
     let high = rw.convert(high, dtype);
     let high = subtract_if_negative(rw, high, a, b)?;
     subtract_if_negative(rw, high, b, a)

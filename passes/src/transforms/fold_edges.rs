@@ -1,8 +1,8 @@
 //! Folds slices into the pads and concatenations whose edges they remove.
 //!
 //! A shift is often a pad (or concatenation) that lengthens a dimension, then a slice that restores its size. If the dimension is sharded,
-//! the block boundaries of the longer value differ from those of its producer and user, so devices exchange elements twice. With one pad
-//! with negative edges, devices exchange only the rows that cross a block boundary.
+//! the block boundaries of the longer value differ from those of its producer and user, so devices exchange elements twice. With a single
+//! pad whose padding may be negative, devices exchange only the rows that cross a block boundary.
 //!
 //! Conditions:
 //! * both operations are in the same region, and the longer value has no annotated sharding;
@@ -153,7 +153,7 @@ fn fold(rw: &mut Rewriter<'_>, slice: OpId, local: &FxHashSet<OpId>, depth: usiz
     }
 }
 
-/// Converts a slice of a pad to one pad with negative edges, or to a slice of the pad's input if nothing is added.
+/// Converts a slice of a pad to one pad with negative padding, or to a slice of the pad's input if nothing is added.
 fn fold_pad(module: &mut Module, slice: OpId, pad: OpId, spec: &SliceSpec, old: &PadSpec) -> Option<()> {
     let &[input, value] = module.ops[pad].operands.as_slice() else { return None };
     let (sizes, padded) = (module.tensor(input)?.shape.to_vec(), module.shape(module.ops[slice].operands[0]));
@@ -162,7 +162,7 @@ fn fold_pad(module: &mut Module, slice: OpId, pad: OpId, spec: &SliceSpec, old: 
         let is_whole = spec.start[d] == 0 && spec.limit[d] == padded[d];
         new.low[d] -= spec.start[d];
         new.high[d] -= padded[d] - spec.limit[d];
-        // Negative edges must not remove more elements than the operand has.
+        // Negative padding must not remove more elements than the operand has.
         let cuts = (-new.low[d]).max(0) + (-new.high[d]).max(0);
         if !is_whole && (old.interior[d] != 0 || cuts > size) {
             return None;
@@ -238,7 +238,7 @@ fn fold_concatenate(
     Some(())
 }
 
-/// Whether the operand of an operation is a sort result, through reversals, negations and conversions.
+/// Whether the operand of an operation is a sort result, possibly after reversals, negations and conversions.
 fn is_sorted(module: &Module, op: OpId, local: &FxHashSet<OpId>) -> bool {
     let mut op = op;
     for _ in 0..MAX_STEPS {

@@ -40,7 +40,7 @@ pub fn fold_reshapes(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Returns the value from which a chain of reshapes leads to `op`, if the result of `op` has the same type and sharding as this value.
+/// Returns an earlier value of the chain of reshapes that ends at `op`, if its type and sharding are those of the result of `op`.
 fn given_back(module: &Module, op: OpId) -> Option<ValueId> {
     if !matches!(module.ops[op].kind, OpKind::Reshape) {
         return None;

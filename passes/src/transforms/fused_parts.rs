@@ -2,15 +2,16 @@
 //! concatenation along it.
 //!
 //! Many programs take queries, keys and values from one matmul by `qkv.reshape(b, s, 3, heads, d)` and a slice of the dimension of size 3.
-//! Four devices cannot shard a dimension of size 3, so the sharding of the matmul would not propagate through the reshape to the heads.
-//! The equivalent slice of the matmul before the reshape preserves it: heads are then sharded like the columns of the weight. The
-//! backward pass is the reverse: parts that are stacked and then reshaped into one dimension are reshaped first, then concatenated along
-//! it.
+//! Four devices cannot shard a dimension of size 3, so the sharding of the matmul would not propagate through the reshape to the heads. If
+//! the matmul is sliced before the reshape instead, the sharding propagates: heads are sharded like the columns of the weight. The backward
+//! pass is the reverse: parts that are stacked and then reshaped into one dimension are reshaped first, then concatenated along that
+//! dimension.
 //!
 //! The gradient of such slices is a sum of parts that are padded with zeros. It becomes their concatenation.
 //!
 //! Conditions:
-//! * the sliced or stacked dimension is the major factor of the fused dimension; transposes may be between it and the reshape;
+//! * the sliced or stacked dimension is the major factor of the fused dimension; transposes may be between the reshape and the slice or
+//!   stack;
 //! * intermediate values have no annotated sharding; every user of the reshaped value is such a slice, and other intermediates have one
 //!   user;
 //! * padded parts cover the dimension without gaps and overlaps, and the padding value is zero.
@@ -117,7 +118,7 @@ struct Parts {
     joins: FxHashMap<OpId, Join>,
 }
 
-/// A slice of the major factor of a fused dimension, after a reshape and perhaps transposes.
+/// A slice of the major factor of a fused dimension, after a reshape and possibly transposes.
 struct Slice {
     fused: Fused,
     /// The reshape that splits the fused dimension.
@@ -128,7 +129,7 @@ struct Slice {
     dim: usize,
 }
 
-/// A concatenation that is reshaped into a fused dimension, perhaps after transposes.
+/// A concatenation that is reshaped into a fused dimension, possibly after transposes.
 struct Join {
     fused: Fused,
     concatenation: OpId,

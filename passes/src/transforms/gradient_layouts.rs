@@ -8,10 +8,10 @@
 //! * the transpose after the matmul that produces most gradients also becomes a layout change, and small gradients are all-reduced in
 //!   that layout.
 //!
-//! If such a value is a gradient, its update runs in that layout. The parameter and the optimizer state have the layout with the least
-//! padding, so they are copied at the start of the step and back at its end. Until then they are in memory twice, or many times if rows
-//! are short: each row is padded to the 128 lanes of a tile. With a pinned gradient, at most the gradient is copied: most matmuls can
-//! produce either layout.
+//! If the result of such an operation is a gradient, the parameter update runs in the layout of the gradient. The parameter and the
+//! optimizer state are stored in the layout with the least padding, so they are copied at the start of the step and back at its end. Until
+//! then they are in memory twice, or many times if rows are short: each row is padded to the 128 lanes of a tile. With a pinned gradient,
+//! at most the gradient is copied: most matmuls can produce either layout.
 //!
 //! ```mlir
 //! %g = "stablehlo.all_to_all"(%rows) <{concat_dimension = 1 : i64, split_dimension = 0 : i64, ...}>

@@ -5,7 +5,7 @@
 //! vectorized loop, and drops it if one element is reduced; so the result depends on the shape. After this pass, each result contains the
 //! initial value exactly once.
 //!
-//! Conditions: the initial value is not known to be the identity, the body is one commutative operation ([`reduction_of`]), and it has an
+//! Conditions: the initial value is not known to be the identity, and the body is one commutative operation ([`reduction_of`]) that has an
 //! identity for the element type.
 //!
 //! ```mlir

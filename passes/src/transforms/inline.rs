@@ -150,7 +150,7 @@ pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) -> Resu
     let mut inliner = Inliner { map: ValueMap::new(), named: false, sites: None, keep: &keep };
     let mut rw = Rewriter::new(module);
     for &region in regions {
-        // Repeated until no calls are left, since a copied body may contain calls.
+        // The replacement is repeated until no calls are left, since a copied body may contain calls.
         let calls = |module: &Module| module.walk(region).iter().any(|&op| callee(module, op).is_some());
         while calls(rw.module) {
             inliner.region(&mut rw, region);
@@ -169,7 +169,7 @@ pub fn check_calls(module: &Module) -> Result<(), Vec<Diagnostic>> {
     callees_first(module).map(drop)
 }
 
-/// All functions, callees first.
+/// Returns all functions, callees before callers.
 ///
 /// # Errors
 /// Returns an error if a function is recursive, or if a callee does not exist.
@@ -177,7 +177,7 @@ pub(crate) fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnost
     let mut graph: DiGraph<FuncId, OpId> = DiGraph::new();
     let nodes: Vec<NodeIndex> = module.funcs.keys().map(|func| graph.add_node(func)).collect();
     let mut errors = Vec::new();
-    // Edges are found by this map, since `update_edge` would scan all callees of a function for each of its calls.
+    // `edges` finds the existing edge of a caller and a callee: `update_edge` would scan all callees of the function for each of its calls.
     let mut edges: FxHashMap<(FuncId, FuncId), EdgeIndex> = FxHashMap::default();
     for (caller, func) in module.funcs.iter() {
         let Some(body) = func.body else { continue };

@@ -18,7 +18,7 @@
 //!   (`across_processes.rs`).
 //!
 //! For some back ends ([`Backend`]):
-//! * CPU and TPU: `collective_broadcast` becomes an `all_reduce` (`rooted_collectives.rs`).
+//! * CPU with one process, and TPU: `collective_broadcast` becomes an `all_reduce` (`rooted_collectives.rs`).
 //! * CPU: memory-placement calls are removed, `ragged_dot` becomes `dot_general`, operands of a widening `dot_general` are converted to
 //!   the result type, FFT results are pinned to row-major layout, and collectives in loops and branches are ordered with those outside.
 //! * All but CPU and GPU: a complex `reduce_scatter` is split into real and imaginary parts (`complex_sums.rs`).
@@ -48,12 +48,12 @@ pub enum Backend {
     /// Any compiler of StableHLO, except that it may lack complex `reduce_scatter`.
     #[default]
     Any,
-    /// XLA's TPU compiler. It computes parameter updates in the layout of a gradient that was scattered or exchanged, and copies
-    /// parameter and state to that layout and back. If a slice of a value is transferred to host memory, it transfers the whole value.
+    /// XLA's TPU compiler. It computes parameter updates in the layout of a gradient that was scattered or exchanged, and copies parameter
+    /// and state to that layout and back. If a slice of a value is transferred to host memory, the compiler transfers the entire value.
     Tpu,
     /// XLA's CPU client. It has one memory space and no memory-placement call, no `ragged_dot`, and no `dot_general` of `bf16` with an
     /// `f32` result. It may assign an FFT the layout that a following `all_gather` prefers, and then fails at run time. It executes
-    /// collectives in loops concurrently with others.
+    /// collectives in loops concurrently with collectives outside of the loop.
     Cpu,
     /// XLA's GPU compiler. In some versions, several donated arguments share a buffer if the same value is returned in each of them.
     Gpu,
@@ -70,9 +70,8 @@ pub struct BackendOptions {
     pub num_devices: Option<usize>,
     /// The compiler for which the program is legalized.
     pub backend: Backend,
-    /// The number of processes that run the program through XLA's CPU client, each of whose clients supports one process; 0 means 1.
-    /// Collectives that cross processes become calls of the runtime. `num_devices` is then required and counts the devices of all
-    /// processes.
+    /// The number of processes that run the program, each with its own XLA CPU client; 0 means 1. Collectives that cross processes become
+    /// calls of the runtime. `num_devices` is then required and counts the devices of all processes.
     pub processes: usize,
 }
 
@@ -216,8 +215,8 @@ fn mark_manual(module: &mut Module) {
 
 /// Whether an operation of a partitioned program may carry `mhlo.sharding = "{manual}"`.
 ///
-/// XLA has no counterpart of a terminator that could carry a mark. Loops and branches are not marked: XLA requires equal shardings inside
-/// and outside, but adds and removes tuple elements. XLA rejects the attribute on `@ApproxTopK`, which it expands.
+/// XLA has no instruction for a terminator, so a terminator cannot carry a mark. Loops and branches are not marked: XLA requires equal
+/// shardings inside and outside, but adds and removes tuple elements. XLA rejects the attribute on `@ApproxTopK`, which it expands.
 pub(crate) fn takes_mark(kind: &OpKind) -> bool {
     match kind {
         OpKind::Return | OpKind::While | OpKind::Case | OpKind::If => false,
@@ -238,7 +237,7 @@ fn rename_entry(module: &mut Module) {
 
 /// Sets the number of replicas and partitions.
 fn set_device_counts(module: &mut Module, options: &BackendOptions) {
-    // A partitioned program, which has no meshes, already specifies both counts. These are kept.
+    // A partitioned program, which has no meshes, already specifies both counts, and keeps them.
     let is_said = module.num_partitions().is_some() && module.num_replicas().is_some();
     if options.num_devices.is_none() && module.mesh_names.is_empty() && is_said {
         return;

@@ -6,8 +6,8 @@
 //! * Cheap linear operations may be between the reduction and the addition, such as a reshape, a scale or a conversion
 //!   (`analysis/linear_forms.rs`). If both values are `bf16`, the sum is reduced in `bf16`.
 //! * `(x + a) + b`, with unreduced `a` and `b`, becomes `x + (a + b)`. The order of a sum over devices is unspecified in any case.
-//! * If one value is reduced over more axes than the other, it is reduced over the additional axes first, then their sum is reduced. An
-//!   example is a tied embedding, whose two gradients have different shardings within a node.
+//! * If one value is reduced over more axes than the other, it is first reduced over the additional axes. Then the sum of both values is
+//!   reduced over the common axes. An example is a tied embedding, whose two gradients have different shardings within a node.
 //! * A transpose of a reduced value moves before the reduction. The gradient of a weight is a transposed matmul, which back ends can fuse
 //!   if there is no collective in between.
 //!
@@ -94,8 +94,8 @@ fn merge(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()>
     Some(())
 }
 
-/// Like [`merge`], with linear operations between the reductions and the addition. `rounded` collects the sums that are inserted in a
-/// narrower type.
+/// If `op` adds two values that linear operations compute from results of the same reduction, moves the reduction after `op`. `rounded`
+/// collects the sums that are inserted in a narrower type.
 fn merge_forms(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -118,7 +118,8 @@ fn merge_forms(
     for (chain, lies) in chains.iter().zip(&mut lies) {
         for &(form, i) in &chain.forms {
             *lies = linear_forms::formed(module, form, i, lies)?;
-            // Merging does not create constants, so the scale must be sharded like the operands of the addition.
+            // Merging does not compute a scale again with another sharding, so each scale must already have the sharding of the partial
+            // sums.
             if linear_forms::needs_new_scale(module, form, i, lies).is_some() {
                 return None;
             }

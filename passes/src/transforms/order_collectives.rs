@@ -193,11 +193,11 @@ fn read_places(module: &Module, op: OpId) -> Vec<bool> {
     args.iter().map(|arg| read.contains(arg)).collect()
 }
 
-/// Makes the current operation depend on values. Its smallest operand goes through a `select` between itself and a constant, whose
-/// predicate is computed from the values and always false.
+/// Makes the current operation depend on values. Its smallest operand is replaced by a `select` between the operand and a constant. The
+/// predicate of the `select` is computed from the values and is always false.
 fn wait(rw: &mut Rewriter<'_>, op: OpId, values: &[ValueId]) {
     let module = &*rw.module;
-    // Prefers an operand of a loop other than its counter: XLA finds the trip count if the counter starts from a constant.
+    // An operand other than a loop counter is preferred: XLA finds the trip count if the counter starts from a constant.
     let size = |&(_, value): &(usize, ValueId)| {
         let ty = module.tensor(value);
         let is_count = ty.is_some_and(|ty| ty.rank() == 0) && module.ops[op].operands.len() > 1;

@@ -1,8 +1,8 @@
 //! Quantization lowering: replaces quantized tensors by tensors of their storage type, for back ends without quantized types.
 //!
 //! * Operations that only move elements move the storage integers.
-//! * Other operations are computed on dequantized operands, and their results are requantized: `dequantize_op_quantize` of the
-//!   StableHLO specification ("Quantization computations"). A reducer does so at each step.
+//! * Other operations are computed on dequantized operands, and their results are requantized: `dequantize_op_quantize` of the StableHLO
+//!   specification ("Quantization computations"). The body of a reduction dequantizes and requantizes at each step.
 //!
 //! Afterwards no value has a quantized type. Results have the storage types that the manifest specifies.
 //!
@@ -141,7 +141,7 @@ fn in_real_numbers(rw: &mut Rewriter<'_>, op: OpId) -> Option<()> {
     Some(())
 }
 
-/// Returns the expressed (real) type of a quantized value, and the own type of any other value.
+/// Returns the expressed (real) type of a quantized value, or the type of any other value.
 fn real_type(module: &mut Module, value: ValueId) -> Option<TypeId> {
     let ty = module.values[value].ty;
     let Some(tensor) = module.types.as_quantized(ty) else { return Some(ty) };
@@ -185,8 +185,8 @@ fn quantized(rw: &mut Rewriter<'_>, value: ValueId, like: ValueId) -> Option<Val
     Some(rw.op1(OpKind::Convert, &[rounded], ty))
 }
 
-/// Emits a tensor that contains, for each element of a quantized tensor, the parameter of its quantization that `number` returns, such as
-/// the scale.
+/// Emits a tensor with one number for each element of a quantized tensor. `number` computes it from the quantization parameters of the
+/// element, for example the scale.
 fn each(
     rw: &mut Rewriter<'_>,
     tensor: &QuantTensor,
@@ -207,8 +207,8 @@ fn each(
             rw.spread(line, dims, shape)
         }
         QuantKind::SubChannel { counts, .. } => {
-            // The parameters of each block are broadcast to its elements: in a shape in which each dimension is split into the number of
-            // blocks and the block size.
+            // The parameters of each block are broadcast to its elements, in a shape that splits each dimension into the number of blocks
+            // and the block size.
             let blocks = rw.elements(bytes.concat(), counts, dtype);
             let sizes = shape.iter().zip(counts).flat_map(|(&n, &count)| [count, n / count.max(1)]);
             let dims = (0..counts.len() as u32).map(|d| 2 * d).collect::<DimList>();

@@ -17,7 +17,7 @@ use super::liveness::Estimate;
 const LOOKED_AT: u32 = 48;
 const LOOKED_AT_IN_ALL: u32 = 256;
 
-/// The maximum search depth below a value that is live anyway.
+/// The maximum search depth below a value that is live anyway, and therefore costs nothing to keep.
 const BEYOND_KEPT: u32 = 8;
 
 /// A tensor of less than this fraction (1/64) of another tensor's bytes is negligible.
@@ -26,7 +26,7 @@ const BESIDE: u64 = 64;
 /// The limit to which evaluations of a fused operation are counted: their numbers multiply along chains of fused operations.
 const MANY: u64 = 1 << 20;
 
-/// An infinite cost.
+/// The cost of a recomputation that is impossible.
 const NEVER: u64 = 1 << 62;
 
 /// The state of a search for the cost of recomputing a value.
@@ -84,7 +84,7 @@ impl Estimate<'_> {
         is_fused
     }
 
-    /// Returns the index of the last operation that reads a result; 0 if there is none.
+    /// Returns the index of the last operation that reads a result of `op`; 0 if there is none.
     fn last_read(&self, op: OpId, region: RegionId) -> u32 {
         self.module.ops[op].results.iter().map(|&v| self.until(v, region)).max().unwrap_or(0)
     }

@@ -1,9 +1,9 @@
 //! Memory of results that are all-gathered, such as the updated parameters of ZeRO-1.
 //!
-//! In an all-gather, TPU devices write into each other's memory, but callers pass different addresses for results. The TPU compiler
-//! therefore all-gathers into the heap, where all devices use the same address, and copies the value to the result. If the result is
-//! aliased to an argument, the compiler first copies the argument as well, unless the layouts of all-gather and result differ. They differ
-//! for shards that are not whole tiles, and for values that matmuls read in a different layout.
+//! In an all-gather, TPU devices write into each other's memory, but the result buffers that callers pass have different addresses on
+//! different devices. The TPU compiler therefore all-gathers into the heap, where all devices use the same address, and copies the value to
+//! the result. If the result is aliased to an argument, the compiler first copies the argument as well, unless the layouts of all-gather
+//! and result differ. They differ for shards that are not whole tiles, and for values that matmuls read in a different layout.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{AttrDict, FuncId, Module, OpId, OpKind, ValueId};
@@ -41,7 +41,7 @@ impl Gathered {
     }
 }
 
-/// Whether the shards that an all-gather concatenates consist of whole tiles along its dimension.
+/// Whether the shards of an all-gather consist of whole tiles along the gathered dimension.
 fn has_whole_tiles(module: &Module, gather: OpId) -> bool {
     let data = &module.ops[gather];
     let (OpKind::AllGather { dim, .. }, Some(&part)) = (&data.kind, data.operands.first()) else {

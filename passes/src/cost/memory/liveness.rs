@@ -73,9 +73,9 @@ const LITTLE: u64 = 4096;
 /// distances, the TPU compiler was observed to keep program order.
 pub(super) const FAR_BEHIND: u32 = 32;
 
-/// To be scheduled [early](FAR_BEHIND), an operation must free more than 5/4 of the bytes that it allocates. The f32 gradient of a table,
-/// computed from logits of equal size and a few activations, was observed to stay in program order. While the gradient is computed, the
-/// logits are live as well.
+/// To be scheduled [early](FAR_BEHIND), an operation must free more than 5/4 (1 + 1/4) of the bytes that it allocates. The f32 gradient of
+/// a table, computed from logits of equal size and a few activations, was observed to stay in program order. While the gradient is
+/// computed, the logits are live as well.
 const FREED_BEYOND: u64 = 4;
 
 /// The liveness analysis of one function.
@@ -90,7 +90,8 @@ pub(super) struct Estimate<'m> {
     pub(super) readers: Vec<u64>,
     /// For each value, the last visited region that reads it, and the index (from one) of the operation until which it is live there.
     last: Vec<(RegionId, u32)>,
-    /// Like `last`, with steps instead of indices of operations.
+    /// For each value, the last visited region that reads it, and the last step of that region at which it is read. Steps are positions in
+    /// the execution order, from one.
     step: Vec<(RegionId, u32)>,
     /// For each operation of the current region, the index of the operation after which it can run.
     ready: Vec<u32>,
@@ -293,7 +294,7 @@ impl<'m> Estimate<'m> {
     }
 
     /// Returns the earliest position in the schedule after which the operation frees more than 5/4 of the memory that it allocates
-    /// ([`FREED_BEYOND`]). All other users of some of its operands have run at this position.
+    /// ([`FREED_BEYOND`]). All other users of the freed operands have run at this position.
     fn frees_more(
         &self,
         op: OpId,
@@ -424,8 +425,8 @@ impl<'m> Estimate<'m> {
         Buffer { bytes: self.program.size(value), value: Some(value), first, last }
     }
 
-    /// Adds buffers for the loop-carried values. Each reuses the memory of its initial value if that has no later user. A loop-invariant
-    /// value needs no new buffer.
+    /// Adds buffers for the loop-carried values. A loop-carried value reuses the memory of its initial value if the initial value has no
+    /// later user. A loop-invariant value needs no new buffer.
     fn loop_state(&self, at: &At<'_>, table: &mut Buffers) {
         let &At { op, region, step, outside } = at;
         let data = &self.module.ops[op];
@@ -514,7 +515,7 @@ impl<'m> Estimate<'m> {
             read.retain(|&v| elements(v) == reduced);
             read.sort();
             read.dedup();
-            // If the reduction reads a matmul and other values, it is fused with the matmul.
+            // If the reduction reads the result of a matmul and other values, it is fused with the matmul.
             if read.len() > 1 {
                 read.retain(|&v| module.def_op(v).is_some_and(|def| is_product(&module.ops[def].kind)));
             }
@@ -527,8 +528,8 @@ impl<'m> Estimate<'m> {
 
     /// Returns the producers of initial loop values that a TPU computes together for all loops, each with the step of the first of them.
     /// The values have the same shape, and are computed only from small values that are available at the start of the region. An example is
-    /// the random bits of all layers whose keys are available before the first layer. The random bits of rematerialized layers are not,
-    /// since they are after a barrier.
+    /// the random bits of all layers whose keys are available before the first layer. The random bits of rematerialized layers are computed
+    /// separately, since they are after a barrier.
     fn begun_together(&self, region: RegionId, order: &[usize]) -> FxHashMap<OpId, u32> {
         let module = self.module;
         let mut begun = FxHashMap::default();
@@ -574,10 +575,10 @@ impl<'m> Estimate<'m> {
     }
 
     /// Whether an operation cannot write its result in place over `value`, because `value` is one of two results of its producer. XLA
-    /// reuses the memory of an operand only if that is the only result of its producer (`HeapSimulator`). So the gradient of the scores
-    /// does not overwrite the gradient of the attention weights, which is computed together with a sum of its rows. For a v5e, the compiler
-    /// recomputes a value that no matmul produces instead of keeping it. An exception is an operation whose result must be in memory, such
-    /// as log-probabilities that a gather reads.
+    /// reuses the memory of an operand only if the operand is the only result of its producer (`HeapSimulator`). So the gradient of the
+    /// scores does not overwrite the gradient of the attention weights, which is computed together with a sum of its rows. For a v5e, the
+    /// compiler recomputes a value that no matmul produces instead of keeping it. An exception is an operation whose result must be in
+    /// memory, such as log-probabilities that a gather reads.
     fn is_written_beside(&self, op: OpId, value: ValueId) -> bool {
         let module = self.module;
         let is_of_product = || module.def_op(value).is_some_and(|def| is_product(&module.ops[def].kind));

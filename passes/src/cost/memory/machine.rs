@@ -49,9 +49,9 @@ const LOST: u64 = 11;
 /// programs of less than a megabyte, where XLA combines sequential all-gathers.
 const LOST_ON_GPUS: u64 = 9;
 
-/// The threshold, in bytes with rows along the lanes, from which the TPU compiler keeps the default layout of the table of a gather or
-/// scatter, and of its rows. Measured: 2^18 to 2^20 rows of 2 to 64 32-bit numbers (at most 512 MiB) are along the lanes; 2^21 rows and
-/// more (at least 1 GiB) are not. Read-only tables sometimes keep the default layout from 256 MiB on.
+/// If a table of a gather or scatter takes at least this many bytes with its rows along the lanes, the TPU compiler keeps the default
+/// layout of the table and of the rows. Measured: 2^18 to 2^20 rows of 2 to 64 32-bit numbers (at most 512 MiB) are along the lanes; 2^21
+/// rows and more (at least 1 GiB) are not. Read-only tables sometimes keep the default layout from 256 MiB on.
 const TOO_MUCH_IN_ROWS: u64 = 1 << 30;
 
 impl Machine {
@@ -86,9 +86,9 @@ impl Machine {
         }
     }
 
-    /// Returns the relative cost of reading or writing a tensor. It is the number of elements for a v5e, and bytes otherwise. The reason:
-    /// for a v5e, the compiler recomputes attention probabilities from exponentials, which have twice as many bytes, but for a v5p it does
-    /// not.
+    /// Returns the relative cost of reading or writing a tensor: the number of elements for a v5e, and bytes otherwise. The costs differ
+    /// because the compiler recomputes attention probabilities from exponentials, which have twice as many bytes, for a v5e but not for a
+    /// v5p.
     pub(super) fn traffic(self, ty: &TensorType) -> u64 {
         let elements = ty.num_elements().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
         match self {
@@ -153,9 +153,9 @@ impl Machine {
         bytes < TOO_MUCH_IN_ROWS || bytes == self.bytes(table, bits, None)
     }
 
-    /// Returns the bytes of a tensor in a layout in which shards along `dim` can be all-gathered; `None` if the default layout is such a
-    /// layout. The default layout is unsuitable if all layouts with the least padding tile `dim`, and `dim` is not a multiple of the tile.
-    /// The returned layout has `dim` outermost, and the other dimensions are row-major.
+    /// Returns the bytes of a tensor in a layout in which shards along `dim` can be all-gathered, or `None` if this is possible in the
+    /// default layout. It is impossible if all layouts with the least padding tile `dim`, and `dim` is not a multiple of the tile. The
+    /// returned layout has `dim` outermost, and the other dimensions are row-major.
     pub(super) fn bytes_gathered(self, ty: &TensorType, bits: u32, dim: usize) -> Option<u64> {
         let sizes: SmallVec<[u64; 6]> = ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
         if !self.is_tpu() || sizes.len() < 3 || sizes.contains(&0) {
@@ -174,8 +174,8 @@ impl Machine {
         Some(in_bytes(padded(&sizes, lane, row), bits))
     }
 
-    /// Returns the bytes of a tensor in a layout in which blocks at one index of `dim` can be read; `None` if the default layout is such a
-    /// layout. The default layout is unsuitable if all layouts with the least padding tile `dim`.
+    /// Returns the bytes of a tensor in a layout in which blocks at one index of `dim` can be read, or `None` if this is possible in the
+    /// default layout. It is impossible if all layouts with the least padding tile `dim`.
     pub(super) fn bytes_by_blocks(self, ty: &TensorType, dim: usize) -> Option<u64> {
         let sizes: SmallVec<[u64; 6]> = ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
         if !self.is_tpu() || sizes.contains(&0) {

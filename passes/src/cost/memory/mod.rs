@@ -15,11 +15,11 @@
 //!   overwrites its initial value (`liveness`);
 //! * in a sum of scatters, all rows are gathered first and then added one after the other (`program`);
 //! * element-wise operations, slice updates and scatters are written in place over an operand at its last use;
-//! * the result of a barrier is its operand, and is not copied;
+//! * the result of a barrier shares the memory of its operand;
 //! * on a TPU, strided slices and interior padding, as in an `associative_scan`, are not fused (`program`);
 //! * a loop needs memory for one copy of its loop-carried values, and for the temporaries of its body (`liveness`);
-//! * stacked layer weights are copied once if a TPU cannot use their rows in a matmul or all-gather in their layout (`stacks`), or if
-//!   loops only cast the rows to a narrower type (`narrowed`);
+//! * stacked layer weights are copied once if a TPU cannot use their rows in a matmul or all-gather in the layout of the stack (`stacks`),
+//!   or if loops only cast the rows to a narrower type (`narrowed`);
 //! * an all-gathered result is copied on a TPU, and so is the argument to which it is aliased (`gathered`);
 //! * if the temporaries fit in the fast memory of a TPU, main memory holds only tuple index tables (`tables`);
 //! * TPU layouts are tiled and padded, and values that only matmuls read are stored with 16 bits (`program`, `machine`);
@@ -89,15 +89,15 @@ pub(crate) fn need(module: &Module, func: FuncId, machine: Machine) -> Need {
     need_with_calls(module, func, machine, &|_| 0)
 }
 
-/// Like [`need`], with calls of separately partitioned functions: `of_call` returns the bytes of temporaries of the function that an
-/// operation calls, or 0.
+/// Returns the memory that a function needs on a machine, including that of separately partitioned functions that it calls. `of_call`
+/// returns the bytes of temporaries of the function that an operation calls, or 0.
 fn need_with_calls(module: &Module, func: FuncId, machine: Machine, of_call: &dyn Fn(OpId) -> u64) -> Need {
     let Some(body) = module.funcs[func].body else { return Need::default() };
     let Peak { bytes: live, at, .. } = Estimate::new(module, func, body, machine, of_call).peak(body);
     let size = |ty: TypeId| module.types.stored(ty).map_or(0, |ty| machine.bytes_of_argument(ty));
     let data = &module.funcs[func];
     let in_device_memory = |attrs: &[AttrDict], i: usize| attrs.get(i).is_none_or(|attrs| !is_on_host(attrs));
-    // The bytes in device memory, and the bytes in host memory, where layouts are not tiled.
+    // `sizes` returns the bytes in device memory, and the bytes in host memory, where layouts are not tiled.
     let sizes = |types: &[TypeId], attrs: &[AttrDict], is_counted: &dyn Fn(usize) -> bool| {
         let (mut device, mut host) = (0u64, 0u64);
         for (i, &ty) in types.iter().enumerate().filter(|&(i, _)| is_counted(i)) {
@@ -167,13 +167,13 @@ pub fn lacking(module: &Module, func: FuncId, machine: Machine, limit: u64) -> u
     if limit == 0 { 0 } else { estimate(module, func, machine).peak.saturating_sub(limit) }
 }
 
-/// Returns a warning (SH0470) if each device needs more than `limit` bytes, located at the operation of the peak.
+/// Returns a warning (SH0470) if each device needs more than `limit` bytes. Its location is the operation at the peak.
 pub(crate) fn too_much(module: &Module, func: FuncId, machine: Machine, limit: u64) -> Option<Diagnostic> {
     too_much_with_calls(module, func, machine, limit, &|_| 0)
 }
 
-/// Like [`too_much`], with calls of separately partitioned functions: `of_call` returns the bytes of temporaries of the function that an
-/// operation calls, or 0.
+/// Returns the same warning as [`too_much`], and counts the memory of separately partitioned functions that the function calls. `of_call`
+/// returns the bytes of temporaries of the function that an operation calls, or 0.
 pub(crate) fn too_much_with_calls(
     module: &Module,
     func: FuncId,

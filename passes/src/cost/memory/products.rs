@@ -2,12 +2,12 @@
 //!
 //! A matmul and its only user become one operation if the user is element-wise (XLA output fusion), except in these cases:
 //!
-//! * the user only converts the result, and one of its own users reduces it. The matmul and the reduction are then computed together;
+//! * the user only converts the result, and a reduction reads the converted value. The matmul and the reduction are then computed together;
 //! * the maximum of each row of the result is taken, as for attention scores, and rows are too long for one operation. One operation then
 //!   computes the matmul and the row maxima. For shorter rows, one operation computes the matmul and the exponentials, and all later values
 //!   are computed from the exponentials;
-//! * the user (a widening conversion, for example) is itself fused into several users, and the rows of its result, or of an element-wise
-//!   function of it, are reduced;
+//! * the user (a widening conversion, for example) is itself fused into several users, and the rows of the user's result, or of an
+//!   element-wise function of that result, are reduced;
 //! * other matmuls use the transposed result, or collectives use it. The matmul runs in program order if its result is not larger than each
 //!   of its operands. Otherwise it is delayed until its users run;
 //! * the fused operation would contain two matmuls. If two matmuls are added, the result of one is written to memory first.
@@ -66,7 +66,7 @@ fn is_written_transposed(module: &Module, transpose: OpId, reads_of: &[Reads]) -
 struct Reduced {
     /// Whether the value itself is reduced, possibly after a conversion.
     as_it_is: bool,
-    /// Whether the maximum of each row is taken of an element-wise function of the value, and rows are longer than [`WHOLE_ROW`].
+    /// Whether an element-wise function of the value is reduced to the maximum of each row, and rows are longer than [`WHOLE_ROW`].
     has_long_rows: bool,
     /// Whether the rows of an element-wise function of the value are reduced.
     in_rows: bool,

@@ -37,7 +37,7 @@ pub(super) struct Program<'m> {
     /// Arguments that are copied before loops because the loops need another layout or type, with the bytes of each copy.
     pub(super) copied: FxHashMap<ValueId, u64>,
     pub(super) gathered: Gathered,
-    /// Results of scatters that are used only in a sum of scatters, each with the first one of its sum.
+    /// Results of scatters that are used only in a sum of scatters, each with the first scatter result of the same sum.
     pub(super) sums: FxHashMap<ValueId, ValueId>,
 }
 

@@ -110,7 +110,7 @@ impl<'m> Program<'m> {
             let def = self.module.def_op(v).filter(|_| reads[v.index()].count == 1);
             def.is_some_and(|def| matches!(self.module.ops[def].kind, OpKind::Scatter(_)))
         };
-        // The first scatter of each sum.
+        // For each sum of scatters, the result of its first scatter.
         let mut first: FxHashMap<ValueId, ValueId> = FxHashMap::default();
         for &op in walk {
             let data = &self.module.ops[op];
@@ -256,7 +256,7 @@ impl<'m> Program<'m> {
     }
 }
 
-/// Returns the gradients that are computed in a different layout than that of their parameters.
+/// Returns the gradients that are computed in another layout than their parameters have.
 fn relaid(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
     orders_of_gradients(module, body)
         .into_keys()

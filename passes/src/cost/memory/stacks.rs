@@ -119,7 +119,7 @@ fn lies_row_by_row(shape: &[i64]) -> bool {
     matches!(shape, [.., rows, last] if rows % SUBLANES as i64 == 0 && last % LANES as i64 == 0)
 }
 
-/// Returns the operands that a matmul reads in another layout; none for other operations.
+/// Returns the operands of a matmul that the compiler must copy to another layout; none for other operations.
 pub(super) fn read_across(module: &Module, op: OpId) -> impl Iterator<Item = ValueId> {
     let data = &module.ops[op];
     let sides = match &data.kind {

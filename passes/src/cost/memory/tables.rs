@@ -1,4 +1,4 @@
-//! Tuple index tables. If all temporaries of a program fit in fast memory (VMEM), these tables are all that it keeps in main memory (HBM).
+//! Tuple index tables. If all temporaries of a program fit in fast memory (VMEM), only these tables remain in main memory (HBM).
 //!
 //! The TPU compiler's memory space assignment then prefetches arguments to fast memory and evicts results from it, by asynchronous copies.
 //! Such a copy has a tuple type, and so does the result of a multi-output fusion. For each tuple, main memory holds a table of the

@@ -158,7 +158,7 @@ fn a_table_does_not_overwrite_the_matmul_of_its_reduction() {
 
 #[test]
 fn a_fused_matmul_is_not_kept_for_other_users() {
-    // Attention weights with a scale per row, which later layers read again.
+    // The program computes attention weights with a scale per row, which later layers read again.
     let kept = on_a_tpu(
         "func.func @main(%x: tensor<256x256xf32>, %y: tensor<256x256xf32>) -> tensor<256x256xf32> {
         %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -290,7 +290,7 @@ fn an_update_runs_as_soon_as_it_can_and_frees_its_gradient() {
 
 #[test]
 fn far_operations_that_free_more_than_they_allocate_run_early() {
-    // A chain of matrices, followed by a matmul of each with `rows` rows of 64 bytes, and a sum of the matmuls.
+    // The program computes a chain of matrices, then a matmul of each with `rows` rows of 64 bytes, and the sum of the matmuls.
     let of = |matrices: usize, rows: usize| {
         let (part, square) = (format!("tensor<{rows}x16xf32>"), format!("tensor<{rows}x{rows}xf32>"));
         let mut text = String::from("%0 = C %x\n");
@@ -373,7 +373,7 @@ fn of_rows(machine: Machine, stack: &str, result: &str, body: &str) -> u64 {
 
 #[test]
 fn a_stack_in_another_layout_than_its_matmul_is_copied() {
-    // Rows of `[8, 8, 128]` (features, heads, size). If only features are contracted, heads and size are both columns.
+    // The rows of the stack are `[8, 8, 128]` (features, heads, size). If only features are contracted, heads and size are both columns.
     let of = |machine: Machine, contracted: &str, result: &str| {
         let body = format!(
             "%h = stablehlo.reshape %row : (tensor<1x8x8x128xf32>) -> tensor<8x8x128xf32>
@@ -390,7 +390,7 @@ fn a_stack_in_another_layout_than_its_matmul_is_copied() {
 
 #[test]
 fn a_stack_with_gathers_of_partial_tiles_is_copied() {
-    // Sharded features, heads and size. Heads and size are padded from 4 by 64 to 4 by 128.
+    // The rows of the stack are features, heads and size; features are sharded. Heads and size are padded from 4 by 64 to 4 by 128.
     let of = |machine: Machine, part: u32, whole: u32| {
         let body = format!(
             "%y = \"stablehlo.all_gather\"(%row) <{{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}}> : (tensor<1x{part}x4x64xf32>) -> tensor<1x{whole}x4x64xf32>"

@@ -46,7 +46,7 @@ pub(crate) struct Tensor<'a> {
     pub(crate) free: bool,
     /// The fraction of the resharding cost that is charged: 1 / trip count if the reshard is hoisted out of the enclosing loop.
     pub(crate) share: f64,
-    /// Whether the tensor is an operand that is unreduced over the axes that the site [carries](Site::carried).
+    /// Whether the tensor is an operand that is unreduced over the axes of [`Site::carried`].
     pub(crate) brings: bool,
 }
 
@@ -59,18 +59,18 @@ pub(crate) struct Site<'a> {
     pub(crate) rule: &'a ShardingRule,
     pub(crate) splits: SmallVec<[Split; 6]>,
     pub(crate) tensors: SmallVec<[Tensor<'a>; 4]>,
-    /// Whether the arithmetic is the product of all factors (dot, convolution).
+    /// Whether the amount of arithmetic is the product of the sizes of all factors (dot, convolution).
     pub(crate) is_contraction: bool,
     /// The axes over which operands, and therefore results, are unreduced; empty for most operations. They shard no factor: devices along
     /// them have partial sums of the same elements.
     pub(crate) carried: Parts,
-    /// The reduction of the unreduced values.
+    /// The kind of reduction that the unreduced values still need.
     pub(crate) carried_by: ReductionKind,
 }
 
 impl Site<'_> {
     /// Returns the cheapest assignment that was found; the cost unit is bytes that a device sends. The number of assignments is
-    /// exponential. At most eight are tried for each tensor, and for each of them a variant with all-to-alls.
+    /// exponential, so at most eight are tried for each tensor, and a variant with all-to-alls for each of these eight.
     pub(crate) fn assign(&self, planner: &mut Planner<'_>) -> FactorParts {
         // In a well annotated program, the tensors of most operations agree, and no cost model is needed.
         if let Some(agreed) = self.agreed() {
@@ -79,7 +79,7 @@ impl Site<'_> {
         let mut best: Option<(f64, FactorParts)> = None;
         let projected: Vec<FactorParts> = self.tensors.iter().map(|t| self.project(t).0).collect();
         let offers = [true, false].map(|results_first| self.offers(&projected, results_first));
-        // Equal proposals are tried once: a concatenation of a thousand values has few distinct ones.
+        // Equal proposals are tried once: even a concatenation of a thousand values has only a few distinct proposals.
         let mut proposed: FxHashSet<&FactorParts> = FxHashSet::default();
         let mut seen: FxHashSet<FactorParts> = FxHashSet::default();
         let mut tried: Vec<FactorParts> = Vec::new();
@@ -93,8 +93,9 @@ impl Site<'_> {
                     continue;
                 }
                 let gathered = self.without_windows(&candidate).or_else(|| self.without_sums(&candidate));
-                // All-gathering a dimension frees axes that may shard another dimension, so both are tried. For the operand of a gather,
-                // moving these axes takes all-to-alls, which must save a minimum amount (`exchanged`).
+                // An all-gather of a dimension frees axes that may shard another dimension, so each proposal is tried with and without the
+                // all-gather. For the operand of a gather, moving the freed axes takes all-to-alls, which must save a minimum amount
+                // (`exchanged`).
                 let is_table = matches!(self.kind, OpKind::Gather(_));
                 let moved = [Some(&candidate), gathered.as_ref().filter(|_| !is_table)]
                     .map(|c| c.and_then(|c| self.with_unused_axes(c)));
@@ -259,9 +260,9 @@ impl Site<'_> {
         (moved != *chosen).then_some(moved)
     }
 
-    /// Returns the assignment in which axes of a conflicting tensor move to another of its factors instead of being all-gathered. For
-    /// example, each device may look up a slice of each row: all-to-alls before and after the gather send less than an all-gather of all
-    /// rows.
+    /// Returns a variant of the assignment: axes that a conflicting tensor would lose move to another factor of that tensor, instead of
+    /// being all-gathered. For example, each device may look up a slice of each row: all-to-alls before and after the gather send less than
+    /// an all-gather of all rows.
     fn with_lost_axes_on_others(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let mut moved = chosen.clone();
         let mut done = Parts::new();
@@ -301,7 +302,7 @@ impl Site<'_> {
             let fits = if even { n % k == 0 } else { n >= k && chosen[f].is_empty() };
             fits.then_some((f, n / k))
         });
-        // Among equal factors, the first is chosen; `max_by_key` would return the last.
+        // Ties go to the first factor; `max_by_key` would return the last.
         rated.reduce(|best, other| if other.1 > best.1 { other } else { best }).map(|(factor, _)| factor)
     }
 
@@ -364,8 +365,8 @@ impl Site<'_> {
         sum
     }
 
-    /// Returns the fraction of a device's block that remains after slicing the dimensions other than `dim` that need no halo exchange. They
-    /// are sliced before the exchange.
+    /// Returns the fraction of a device's block that remains after slicing along all dimensions, except `dim`, that need no halo exchange.
+    /// These slices are local, and come before the exchange.
     fn left_by_slice(&self, operand: &Tensor<'_>, dim: usize, chosen: &FactorParts) -> f64 {
         let (OpKind::Slice(_), Some(result)) = (self.kind, self.tensors.iter().find(|t| t.is_result)) else {
             return 1.0;
@@ -377,8 +378,8 @@ impl Site<'_> {
         (0..held.len()).filter(is_cut).map(left).product()
     }
 
-    /// Returns the dimension that a halo-exchanged factor shards: a dimension of the result, or a spatial dimension of a convolution's
-    /// kernel.
+    /// Returns the dimension along which a factor needs a halo exchange: a dimension of the result, or a spatial dimension of a
+    /// convolution's kernel.
     fn along(&self, factor: FactorIndex, result: &Tensor<'_>) -> Option<Along> {
         if let Some((dim, _)) = result.mapping.find(factor) {
             return Some(Along::Result(dim));
@@ -407,7 +408,8 @@ impl Site<'_> {
             for (i, &f) in factors.iter().enumerate() {
                 let size = self.rule.factors[usize::from(f)].size;
                 let last = i + 1 == factors.len();
-                // A single factor takes all axes, even if they do not divide it: its blocks are then uneven, and padded.
+                // If a dimension has only one factor, the factor takes all axes, even axes that do not divide it. Its blocks are then
+                // uneven and padded.
                 if factors.len() == 1 {
                     rest.reverse();
                     out[usize::from(f)] = std::mem::take(&mut rest);
@@ -599,7 +601,7 @@ impl Site<'_> {
         sharding.tidied()
     }
 
-    /// Returns the reduction of the unreduced results.
+    /// Returns the kind of reduction that the unreduced results still need.
     fn reduction(&self, chosen: &FactorParts) -> ReductionKind {
         let kinds = chosen.iter().zip(&self.splits).filter(|(parts, _)| !parts.is_empty());
         let mut kinds = kinds.filter_map(|(_, split)| split.reduction());

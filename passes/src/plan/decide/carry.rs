@@ -6,7 +6,7 @@
 //! * Cost decides between partial sums and the reduced value. A `reduce` shrinks the value, so the all-reduce is cheaper after it. A
 //!   broadcast enlarges the value, so the all-reduce is cheaper before it.
 //! * If the result is annotated as unreduced, no reduction is needed.
-//! * Other operands of the same linear form, such as the second operand of an addition, are made unreduced without communication. One
+//! * An operation such as an addition needs all operands to be unreduced. A reduced operand is made unreduced without communication: one
 //!   device keeps the value, and the other devices replace it by the identity of the reduction.
 //! * A narrowing conversion runs on partial sums only if its result is annotated as unreduced, since rounded partial sums lose accuracy.
 //!

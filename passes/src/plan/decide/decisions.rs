@@ -54,7 +54,7 @@ impl Signature {
             words[at] = 2 * others + u32::from(free.is_free(value));
             words.extend(invariance.iter().flat_map(|loops| bits(loops.share(module, value))));
         }
-        // The only effect of an enclosing loop is the fraction of a reshard's cost that is charged.
+        // An enclosing loop affects a decision only by the fraction of a reshard's cost that is charged.
         words.push(u32::from(invariance.is_some()));
         for &value in &data.results {
             words.push(module.values[value].ty.index() as u32);
@@ -72,7 +72,7 @@ fn bits(share: f64) -> [u32; 2] {
     [bits as u32, (bits >> 32) as u32]
 }
 
-/// A decision, with the operation kind and rule that must match, in addition to the signature, to reuse it.
+/// A memoized decision. It is reused if the signature, the operation kind and the rule all match.
 struct Entry {
     kind: OpKind,
     /// The rule and the effect of sharding each factor; `None` if the operation kind and the types determine them.
@@ -184,7 +184,8 @@ impl OpPlanner<'_> {
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Plans two additions of a value that is sharded along dimension 0 and a value that is sharded along dimension 1.
+    /// Plans two additions, each of a value that is sharded along dimension 0 and a value that is sharded along dimension 1. `second` is
+    /// the sharding of the second sum.
     fn planned(second: &str) -> Around {
         let program = format!(
             r#"func.func @main(%a: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},

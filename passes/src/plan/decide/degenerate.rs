@@ -11,7 +11,7 @@ use super::OpPlanner;
 use super::available::AvailableCopies;
 
 impl OpPlanner<'_> {
-    /// Replaces a collective, `partition_id` or `replica_id` in a program of one process.
+    /// Replaces a collective, `partition_id` or `replica_id` in a program of one process by its operand, or by zero.
     pub(super) fn degenerate_collective(&mut self, op: OpId, copies: &mut AvailableCopies) {
         if let Some((what, hint)) = further_processes(self.rw.module, op) {
             let data = &self.rw.module.ops[op];

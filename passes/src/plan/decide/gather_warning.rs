@@ -27,7 +27,7 @@ impl OpPlanner<'_> {
             else {
                 continue;
             };
-            // If the copy exists, the first operation that needed it has already caused the warning.
+            // If a copy with this sharding exists, the first operation that needed the copy has already caused the warning.
             let is_ready =
                 copies.shardings(value).any(|id| self.rw.module.shardings.get(id).same_placement(to));
             if from.same_placement(to) || is_ready || self.free.is_free(value) {
@@ -46,7 +46,9 @@ impl OpPlanner<'_> {
                     rule.operands[i].dims[dim].iter().all(|&f| splits[usize::from(f)] == Split::Halo)
                 })
             };
-            // If the same axes also shard the result along this dimension, windows that extend over too many blocks cause the all-gather.
+            // If the same axes also shard the result along this dimension, the operand is all-gathered because windows extend over too many
+            // blocks.
+            // too many blocks.
             let is_alike = |dim: usize| {
                 let factor = rule.and_then(|(rule, _)| Some((rule, *rule.operands[i].dims[dim].first()?)));
                 let place = factor.and_then(|(rule, f)| rule.results.first()?.find(f));

@@ -50,8 +50,8 @@ impl Requests {
         self.constraints[op]
     }
 
-    /// Whether a value is an argument of the function, or a slice, reshape or conversion of one. Such a value may be a weight, which fully
-    /// sharded data parallelism (FSDP) all-gathers before use.
+    /// Whether a value is an argument of the function, or computed from one by operations that select or rearrange elements or convert
+    /// them. Such a value may be a weight, which fully sharded data parallelism (FSDP) all-gathers before use.
     pub(crate) fn is_from_argument(&self, module: &Module, body: RegionId, mut value: ValueId) -> bool {
         // A bound on the search: a value with a longer chain gets the warning even if it comes from an argument.
         const MAX_STEPS: usize = 64;
@@ -75,7 +75,7 @@ impl Requests {
                     | OpKind::ShardingConstraint(_)
                     | OpKind::Reshard(_) => (op, 0),
                     OpKind::BroadcastInDim { .. } if is_as_large(module, op) => (op, 0),
-                    // For example, the custom call that copies an offloaded weight from host memory to the device.
+                    // A custom call that is the identity, for example one that copies an offloaded weight from host memory to the device.
                     OpKind::CustomCall(ref call) if is_identity(&call.target) => (op, 0),
                     _ => return false,
                 },

@@ -1,8 +1,8 @@
 //! The cost of loop-invariant reshards: a collective that will be hoisted is charged once, not once per iteration.
 //!
 //! A collective of loop-invariant values is hoisted (`collectives/clean/hoist.rs`) if the trip count is known and the result is small
-//! enough to stay live during the loop. Planning therefore charges each iteration only a fraction of its cost. The same holds for the
-//! all-reduce of a value that the loop only adds to a loop-carried value (`collectives/clean/defer.rs`).
+//! enough to stay live during the loop. Planning therefore charges each iteration only a fraction of the collective's cost. The same holds
+//! for the all-reduce of a value that the loop only adds to a loop-carried value (`collectives/clean/defer.rs`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpId, RegionId, TensorType, Uses, ValueId};
@@ -118,7 +118,8 @@ fn added_up(module: &Module, op: OpId, body: RegionId, uses: &Uses) -> FxHashSet
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Plans a loop of `trips` iterations in which two arguments clamp a value with a different sharding.
+    /// Plans a loop of `trips` iterations that clamps a loop-carried value. The bounds are loop-invariant and sharded along another
+    /// dimension.
     fn planned(trips: &str) -> Around {
         let program = format!(
             r#"func.func @main(%x: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},

@@ -17,7 +17,7 @@ impl OpPlanner<'_> {
         copies: &mut AvailableCopies,
     ) {
         if let Some(mesh) = mesh_of(self.rw.module, &spec) {
-            // The outer manual computation is renumbered together with its nested ones.
+            // Renumbering the outer manual computation also renumbers the nested ones.
             let is_other = !self.mesh.has_devices_of(&self.rw.module.meshes[mesh]);
             if self.scope.is_none()
                 && is_other
@@ -116,8 +116,8 @@ impl OpPlanner<'_> {
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Plans a manual computation with manual axis "a", whose operand is sharded by "a" and "b" as `outside`, and as `inside` at the
-    /// boundary.
+    /// Plans a manual computation with manual axis "a". Its operand has the sharding `outside`, and the computation lists the sharding
+    /// `inside` for the operand.
     fn planned(outside: &str, inside: &str) -> Around {
         let program = format!(
             r#"func.func @main(%x: tensor<4x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {outside}>}})

@@ -7,7 +7,7 @@
 //!   the bytes that reshards send, plus arithmetic and memory traffic, in one unit (see [`cost`](crate::cost)).
 //! * Axes that are unused because the operation needs a dimension unsharded may shard another dimension: all-to-alls before and after the
 //!   operation send less than an all-gather. If two tensors use an axis for different factors, such as a table and its indices, the axis
-//!   may move to a factor that both have (`Site::exchanged`).
+//!   may move to a factor that both tensors have (`Site::exchanged`).
 //! * Later operations reuse the result of an earlier reshard (`available`).
 //! * If a contracting or reduced dimension is sharded, the result is *unreduced* (partial sums). The following reshard reduces it: an
 //!   all-reduce, or a reduce-scatter if the requested sharding uses the axes.
@@ -265,7 +265,7 @@ impl OpPlanner<'_> {
             self.rw.module.ops[op].operands[0] = copy;
         }
         self.rw.module.ops[op].kind = OpKind::Reshard(sharding);
-        // The operand is a copy of the result in another sharding.
+        // The operand has the same elements as the result, in another sharding.
         let before = self.rw.module.shardings.of(operand).filter(|&before| before != sharding);
         if let Some(before) = before
             && ![before, sharding].into_iter().any(|id| self.is_unreduced(id))
@@ -448,7 +448,7 @@ impl OpPlanner<'_> {
             let (mut cost, mut sent) = (0.0, 0.0);
             if !sums.is_empty() {
                 (cost, sent) = (site.cost(&chosen, &mut self.planner), site.sent(&chosen, &mut self.planner));
-                // A plan that sends more bytes is rejected, even if fewer collectives make it cheaper.
+                // An assignment that sends more bytes is rejected, even if fewer collectives make it cheaper.
                 if best.as_ref().is_some_and(|(least, bytes, _)| cost >= *least || sent > *bytes) {
                     continue;
                 }

@@ -1,7 +1,7 @@
 //! Restrictions on partitioning operations on quantized tensors.
 //!
-//! A factor is not sharded if devices would have to create elements, as masks and unreduced sums do: the representation of zero depends
-//! on the quantization parameters.
+//! A factor is not sharded if a mask or an unreduced sum would have to fill in zeros: the representation of zero depends on the
+//! quantization parameters.
 
 use shardc_ir::{Module, OpId, OpKind};
 

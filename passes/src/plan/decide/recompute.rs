@@ -119,7 +119,7 @@ impl OpPlanner<'_> {
         Some(made_of(source, &made))
     }
 
-    /// Returns the source of `value` in the sharding `to`, which must not be unreduced, and appends the necessary steps.
+    /// Appends the steps that compute `value` in the sharding `to`, and returns their result. `to` must have no unreduced axes.
     fn source(
         &mut self,
         value: ValueId,
@@ -194,7 +194,7 @@ impl OpPlanner<'_> {
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Plans a program with the mask `%c`, in this sharding, that selects from an argument sharded along dimension 1.
+    /// Plans a program in which the mask `%c`, sharded by `dims`, selects from an argument that is sharded along dimension 1.
     fn planned(first: &str, dims: &str) -> Around {
         let program = format!(
             r#"func.func @main(%a: tensor<8x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}, %k: tensor<8x8xi32>)

@@ -1,4 +1,4 @@
-//! Two-stage prefix scan: cumulative sums, products and extremes along a sharded dimension.
+//! Two-stage prefix scan: cumulative sums, products, maxima and minima along a sharded dimension.
 //!
 //! Each device scans its own block. The totals, one row per block, are all-gathered and scanned. Each device then combines its block with
 //! the total of the preceding blocks (of the following blocks, for a reverse scan). A halo exchange would send all elements, since the
@@ -35,8 +35,8 @@ use shardc_ir::{
 use super::Steps;
 use crate::analysis::reducer::{init_counts_for_nothing, reduction_of};
 
-/// Returns the dimension that a `reduce_window` of a tensor of this shape scans, and whether the scan is reversed; `None` if it is not a
-/// prefix scan.
+/// Returns the dimension that a `reduce_window` of a tensor of this shape scans, and whether the scan is reversed; `None` if the operation
+/// is not a prefix scan.
 fn scanned_dim(spec: &WindowSpec, shape: &[i64]) -> Option<(usize, bool)> {
     let all_one = |list: &SizeList| list.iter().all(|&n| n == 1);
     if !all_one(&spec.strides) || !all_one(&spec.base_dilations) || !all_one(&spec.window_dilations) {

@@ -4,8 +4,8 @@
 //! ones, and the remaining dimensions are transformed. If all dimensions are sharded, the axes of one dimension become minor axes of
 //! another.
 //!
-//! A transform over several dimensions is a sequence of one-dimensional transforms. In a real transform, the step between real and complex
-//! numbers is along the last dimension: it comes first for RFFT, and last for IRFFT.
+//! A transform over several dimensions is a sequence of one-dimensional transforms. A real transform has one step between real and complex
+//! numbers, along the last dimension. This step is the first one of an RFFT, and the last one of an IRFFT.
 //!
 //! ```mlir
 //! %0 = stablehlo.fft %x, type = FFT, length = [256, 256, 256]            // [{"x"}, {}, {}]
@@ -32,7 +32,7 @@ enum Stage {
     Move(Vec<DimSharding>),
 }
 
-/// A transform to expand: its kind, its sizes, and its first dimension. It transforms this dimension and all later ones.
+/// An FFT to expand: its kind, its sizes, and the first of the dimensions that it transforms. It transforms all later dimensions too.
 struct Transform {
     kind: FftKind,
     /// The smaller of the real and the complex size of each dimension.
@@ -41,7 +41,7 @@ struct Transform {
 }
 
 impl Transform {
-    /// Returns the dimensions of `left` that may be transformed next, once they are unsharded.
+    /// Returns the dimensions that may be transformed next, once they are unsharded. `left`: the dimensions that are not transformed yet.
     fn next(&self, left: &[usize]) -> Vec<usize> {
         let last = self.shape.len() - 1;
         match self.kind {
@@ -51,7 +51,7 @@ impl Transform {
         }
     }
 
-    /// Returns the steps of the transform and the final sharding; `None` if no other dimension can be sharded by the axes.
+    /// Returns the steps of the transform and the final sharding; `None` if the axes of some dimension can shard no other dimension.
     fn stages(
         &self,
         mesh: &Mesh,
@@ -65,7 +65,7 @@ impl Transform {
             let mut ready = self.next(&left);
             let is_real_first = self.kind == FftKind::Rfft && left.contains(&(self.shape.len() - 1));
             if is_real_first && dims[ready[0]].axes.is_empty() {
-                // The real step and the transforms along other unsharded dimensions are one operation.
+                // The step between real and complex numbers and the transforms along other unsharded dimensions are one operation.
                 ready = left.clone();
             } else if self.kind == FftKind::Irfft && left.iter().all(|&d| dims[d].axes.is_empty()) {
                 ready = left.clone();
@@ -76,7 +76,7 @@ impl Transform {
                 stages.push(Stage::Transform(whole));
                 continue;
             }
-            // If other dimensions cannot be sharded by the axes of all ready dimensions, some transforms are delayed until others are done.
+            // If no other dimension can take the axes of a ready dimension, its transform is delayed until other transforms are done.
             let mut is_moved = false;
             for &d in &ready {
                 let place = self.place_for(mesh, &dims[d], &dims, to, &ready, &left);

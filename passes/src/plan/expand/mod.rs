@@ -29,7 +29,7 @@ use shardc_ir::{
 use super::Planning;
 use crate::analysis::regions::program_regions;
 
-/// The pass `expand-sharded-ops`.
+/// The pass `expand-sharded-ops`: decomposes operations that cannot be partitioned along a sharded dimension.
 ///
 /// # Errors
 /// Returns SH0301 or SH0391.
@@ -46,7 +46,7 @@ pub(crate) fn expand_sharded_ops(
 /// Expands operations in `body` and its nested regions, in which all values have closed shardings. Returns the reshards between the steps.
 fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHashSet<OpId> {
     let mut reshards = FxHashSet::default();
-    // Only transforms and sorts need the uses of values, and few programs have either.
+    // Only FFTs and sorts need the uses of values, and few programs have either.
     let needs_uses = |&op: &OpId| matches!(module.ops[op].kind, OpKind::Fft { .. } | OpKind::Sort { .. });
     let uses = program_regions(module, body)
         .iter()

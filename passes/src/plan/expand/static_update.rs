@@ -1,4 +1,4 @@
-//! Updates at constant indices: `x.at[1:].set(y)`, `x.at[::2].add(y)`, a `dynamic_update_slice` with constant start indices.
+//! Expands updates at constant indices: `x.at[1:].set(y)`, `x.at[::2].add(y)`, a `dynamic_update_slice` with constant start indices.
 //!
 //! If the updated dimension is sharded, a device's block of the update does not match its block of the operand. The update is therefore
 //! padded to the operand's size, which takes a halo exchange, and a `select` combines the padded update with the operand. Otherwise the
@@ -51,11 +51,11 @@ struct Update {
 enum Combine {
     /// The update replaces the elements.
     Set,
-    /// A binary operation with the update as second operand, or as first.
+    /// The elements are combined with the update by a binary operation, whose first operand is the update if `update_first` is set.
     With { op: BinaryOp, update_first: bool },
 }
 
-/// The source of an update that is a slice.
+/// The operand of the slice that computes an update.
 struct Sliced {
     source: ValueId,
     /// The padding that moves the source to the position of the update.
@@ -71,8 +71,8 @@ enum Grow {
     No,
     /// The update is padded along the dimension.
     Pad,
-    /// A `dynamic_update_slice` writes the update into zeros. The update is replicated along the dimension, and each device writes the
-    /// elements of its block.
+    /// A `dynamic_update_slice` writes the update into a tensor of zeros. The update is replicated along the dimension, and each device
+    /// writes the elements of its block.
     Write,
 }
 
@@ -243,8 +243,8 @@ impl Steps<'_, '_> {
         Some(sum)
     }
 
-    /// Returns the source of an update that is a slice, if one halo exchange to pad the source costs no more than two halo exchanges: one
-    /// to slice the source, and one to pad the slice. The mask removes the additional elements.
+    /// If the update is a slice, returns the operand of the slice. Condition: one halo exchange that pads this operand costs no more than
+    /// two halo exchanges, which slice it and then pad the slice. The mask removes the additional elements.
     fn sliced(
         &self,
         update: &Update,
@@ -285,8 +285,8 @@ impl Steps<'_, '_> {
         is_less.then(|| Sliced { source, padding: spec, cost: at_once - slice.unwrap_or(0.0) })
     }
 
-    /// Returns the mask of the updated elements. Along each dimension, the updated elements are at the indices from the first to the last,
-    /// in multiples of the step.
+    /// Returns the mask of the updated elements. Along each dimension, an index is updated if it is between the first and the last updated
+    /// index, and its distance from the first is a multiple of the step.
     fn mask(&mut self, places: &Places, ty: &TensorType, dims: &[DimSharding]) -> Option<ValueId> {
         let mut mask: Option<ValueId> = None;
         for (d, at) in places.along.iter().enumerate() {
@@ -480,7 +480,7 @@ mod tests {
 
     const ROWS: &str = r#"[{"x"}, {}]"#;
 
-    /// Expands an update of `%a` with `%b`, which both have this sharding.
+    /// Expands an update of `%a` with `%b`; both have the sharding `dims`.
     fn expanded(dims: &str, rows: i64, update: &str) -> Around {
         let program = format!(
             r#"func.func @main(%a: tensor<64x512xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}},

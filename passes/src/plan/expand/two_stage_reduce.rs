@@ -94,7 +94,7 @@ impl Steps<'_, '_> {
         if split.is_empty() || splits_reduce(self.rw.module, self.at) {
             return None;
         }
-        // The index of dimension `dim` after `blocks`, which replaces each preceding dimension in `split` by two.
+        // `at` returns the index of dimension `dim` after `blocks`, which replaces each preceding dimension in `split` by two.
         let at = |dim: usize| dim + split.iter().filter(|&&(d, _)| d < dim).count();
         let first: Vec<usize> = split.iter().map(|&(d, _)| at(d)).collect();
         let inner: Vec<usize> = reduced
@@ -149,7 +149,8 @@ impl Steps<'_, '_> {
         let [split] = self.split_dims(operand, [last])?[..] else { return None };
         let block = (ty.shape[last] + split.1 - 1) / split.1;
         let few = k.min(block);
-        // If most elements are selected, an all-gather of the operand sends about as many bytes. Indices are computed in `i32` below.
+        // If the candidates are more than half of the elements, an all-gather of the operand sends about as many bytes. Indices are
+        // computed in `i32` below.
         let &[largest, indices] = self.rw.module.ops[self.at].results.as_slice() else { return None };
         let index = self.rw.module.tensor(indices)?.dtype;
         if few * split.1 * 2 > ty.shape[last] || index != DType::I32 {

@@ -1,7 +1,7 @@
 //! Two-stage sort along a sharded dimension, if only the first or last elements of the result are used.
 //!
-//! Each device sorts its block and keeps as many elements at the used end as the slices take (the candidates of the block). The candidates
-//! are all-gathered and sorted again. Candidates are gathered in the order of the blocks, so that a stable sort stays stable.
+//! Each device sorts its block and keeps its candidates: as many elements from the used end as the slices take. The candidates are
+//! all-gathered and sorted again. Candidates are gathered in the order of the blocks, so that a stable sort stays stable.
 //!
 //! Conditions:
 //! * Every use of every result is a slice with stride 1 along the sorted dimension, and all slices take elements from the same end.

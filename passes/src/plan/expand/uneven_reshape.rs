@@ -93,7 +93,7 @@ impl Steps<'_, '_> {
         };
         let groups = groups(&input.shape, &output.shape);
         let (group, (d, p, k)) = groups.iter().find_map(|g| Some((g, fits(g)?)))?;
-        // The size of a dimension of `n` elements after it is padded to `k` equal blocks.
+        // `rows` returns the size of a dimension of `n` elements after it is padded to `k` equal blocks.
         let rows = |n: i64| (n + k - 1) / k * k;
         let (row_in, row_out) = (
             input.shape[d + 1..group.from.1].iter().product::<i64>(),
@@ -135,7 +135,8 @@ impl Steps<'_, '_> {
         if wanted != held {
             value = self.emit(moves, &[value, fill], &flat(wanted), input.dtype, &flat_dims);
         }
-        // The operation itself becomes the last step and keeps its source location. If the result is evenly sharded, it stays a reshape.
+        // The original operation becomes the last step and keeps its source location. If the result is evenly sharded, the last step is a
+        // reshape.
         if rows(output.shape[p]) == output.shape[p] {
             self.rw.module.ops[self.at].operands[0] = value;
             return Some(());

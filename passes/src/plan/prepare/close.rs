@@ -51,7 +51,7 @@ pub(super) fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId)
 }
 
 /// Assigns each result of the function a closed sharding: its annotation, or the sharding of the returned value. A sharding on a mesh with
-/// a different device order keeps that mesh. Returns the shardings on `mesh` in which the values are returned.
+/// a different device order keeps that mesh. Returns the sharding on `mesh` that each returned value must have.
 pub(crate) fn close_results(
     module: &mut Module,
     func: FuncId,
@@ -147,7 +147,7 @@ mod tests {
         let args: Vec<_> =
             module.regions[body].args.iter().map(|&arg| text(module.shardings.of(arg))).collect();
         assert_eq!(args, [r#"[{"x"}, {}]"#, "[{}]"]);
-        // The attribute of a constraint names the sharding of its result.
+        // The attribute of a constraint contains the sharding of its result.
         let program = print(&module, &PrintOptions::default());
         assert!(program.contains(r#"sdy.sharding_constraint %arg0 <@mesh, [{"x"}, {}]>"#), "{program}");
         let returned = close_results(&mut module, func, body, mesh);

@@ -19,13 +19,13 @@ pub(crate) struct Crossing {
     pub(super) sharding: ShardingId,
 }
 
-/// Returns the parameters of the function whose devices are in another order than those of `mesh`.
+/// Returns the parameters of the function whose shardings use another device order than `mesh`.
 pub(super) fn entering(module: &mut Module, body: RegionId, mesh: MeshId) -> Vec<Crossing> {
     let args: Vec<_> = module.regions[body].args.iter().map(|&arg| module.shardings.of(arg)).collect();
     others(module, &args, mesh)
 }
 
-/// Returns the results of the function whose devices are in another order than those of `mesh`.
+/// Returns the results of the function whose shardings use another device order than `mesh`.
 pub(crate) fn leaving(module: &mut Module, func: FuncId, mesh: MeshId) -> Vec<Crossing> {
     let results: Vec<_> = module.funcs[func].res_shardings.iter().map(|s| s.expand()).collect();
     others(module, &results, mesh)
@@ -49,7 +49,7 @@ fn others(module: &mut Module, shardings: &[Option<ShardingId>], mesh: MeshId) -
     out
 }
 
-/// Returns a mesh with the axes of `mesh` and the device order of `other`; adds it to the module if necessary.
+/// Returns a mesh with the axes of `mesh` and the device order of `other`. Adds it to the module if the module has no such mesh.
 fn in_order_of(module: &mut Module, mesh: MeshId, other: MeshId) -> MeshId {
     let wanted = Mesh {
         axes: module.meshes[mesh].axes.clone(),
@@ -67,7 +67,8 @@ fn in_order_of(module: &mut Module, mesh: MeshId, other: MeshId) -> MeshId {
     module.add_mesh(&name, wanted)
 }
 
-/// Permutes parameters into the common device order: each gets a new argument, and the old value becomes its permutation.
+/// Permutes parameters into the common device order. Each of them is replaced by a new argument in the caller's device order, and a reshard
+/// of the new argument defines the old value.
 pub(crate) fn enter(module: &mut Module, body: RegionId, crossings: &[Crossing]) {
     let mut rw = Rewriter::new(module);
     rw.enter(body);
@@ -82,7 +83,7 @@ pub(crate) fn enter(module: &mut Module, body: RegionId, crossings: &[Crossing])
     }
 }
 
-/// Permutes results from the common device order to their own.
+/// Permutes results from the common device order to the device order of their annotations.
 pub(crate) fn leave(module: &mut Module, body: RegionId, crossings: &[Crossing]) {
     let Some(ret) = module.terminator(body) else { return };
     let mut rw = Rewriter::new(module);
@@ -127,7 +128,7 @@ pub(crate) fn planned_mesh(module: &Module, body: RegionId) -> Option<MeshId> {
     inside.or_else(outside).or_else(named).or_else(only)
 }
 
-/// Returns the mesh that an operation names in its attributes, or else that of its results.
+/// Returns the mesh that the attributes of an operation name, or else the mesh of its results.
 fn of_op(module: &Module, op: OpId) -> Option<MeshId> {
     let data = &module.ops[op];
     let named = match &data.kind {

@@ -1,8 +1,8 @@
 //! Mesh unification: finds the one mesh that planning uses.
 //!
 //! A program may define several meshes over the same devices, such as `data=8` and `a=2, b=4`. Their axes are products of axes of a finer
-//! mesh, which can express every sharding. If device orders differ, the finer mesh uses the device order in which most bytes of parameters
-//! and results are given (see [`device_order`](super::device_order)).
+//! mesh, which can express every sharding. If device orders differ, the finer mesh uses the device order that applies to the most bytes of
+//! parameters and results (see [`device_order`](super::device_order)).
 
 use shardc_ir::{
     AxisList, AxisRef, Diagnostic, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId,
@@ -62,14 +62,14 @@ pub(crate) fn common_mesh(
     Ok(module.add_mesh(&name, mesh))
 }
 
-/// Adds a mesh without axes, for a program that has only maximal shardings: a maximal sharding lists no dimensions, but the shardings that
-/// planning assigns do.
+/// Adds a mesh without axes, for a program that has only maximal shardings. Planning replaces a maximal sharding by a replicated sharding,
+/// whose mesh must not be maximal.
 fn unnamed_device(module: &mut Module, named: MeshId) -> MeshId {
     let name = free_name(module, named, "_whole");
     module.add_mesh(&name, Mesh::new([]))
 }
 
-/// Returns an unused name for a mesh derived from another.
+/// Returns an unused name for a mesh derived from `of`.
 fn free_name(module: &Module, of: MeshId, suffix: &str) -> String {
     let mut name = format!("{}{suffix}", module.mesh_name(of));
     while module.mesh_names.contains_key(name.as_str()) {
@@ -116,7 +116,8 @@ fn used_meshes(module: &Module, func: FuncId, body: RegionId) -> (Vec<MeshId>, V
     (used, cuts)
 }
 
-/// Moves to the front the mesh whose device order is that of most input and output bytes: these bytes then need no permutation.
+/// Moves one mesh to the front: the mesh whose device order applies to the most bytes of parameters and results. These bytes then need no
+/// permutation.
 fn to_front(module: &Module, func: FuncId, body: RegionId, used: &mut [MeshId]) {
     let Some(&first) = used.first() else { return };
     if used.iter().all(|&id| module.meshes[first].has_devices_of(&module.meshes[id])) {
@@ -135,7 +136,7 @@ fn to_front(module: &Module, func: FuncId, body: RegionId, used: &mut [MeshId]) 
         bytes.fold(0, i64::saturating_add)
     };
     let weights: Vec<i64> = used.iter().map(|&id| bytes_in_order(id)).collect();
-    // Among equal weights, the first is chosen.
+    // Ties go to the first mesh.
     if let Some(best) = (0..used.len()).reduce(|best, i| if weights[i] > weights[best] { i } else { best }) {
         used[..=best].rotate_right(1);
     }
@@ -153,7 +154,8 @@ fn refused(module: &Module, a: MeshId, b: MeshId, why: &str) -> Box<Diagnostic> 
     )
 }
 
-/// Returns a mesh with one axis between each pair of adjacent cuts; axes are named after those of `first`.
+/// Returns a refinement of the mesh `first`, and its name. Each pair of adjacent strides in `cuts` bounds one axis, which is named after
+/// the enclosing axis of `first`.
 fn finer(module: &Module, first: MeshId, cuts: &[i64]) -> (String, Mesh) {
     let mesh = &module.meshes[first];
     let mut axes: Vec<(String, i64)> = Vec::new();

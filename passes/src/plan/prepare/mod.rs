@@ -66,7 +66,7 @@ pub(crate) fn unify_meshes(
     Ok(())
 }
 
-/// The pass `replicate-small-dims` (see [`small_dims`]).
+/// The pass `replicate-small-dims`: removes axes from dimensions with fewer elements than shards (see [`small_dims`]).
 ///
 /// # Errors
 /// Returns SH0301 or SH0391.

@@ -1,8 +1,8 @@
 //! Restrictions on the sharding of quantized tensors.
 //!
-//! A quantized tensor is sharded like any other, unless a device would have to create elements, as masks and unreduced sums do. The reason
-//! is that the representation of zero depends on the quantization parameters. A dimension with per-axis scales is not sharded: its shards
-//! would have different types, but all devices run the same program.
+//! A quantized tensor is sharded like any other, except where a mask or an unreduced sum would fill in zeros: the representation of zero
+//! depends on the quantization parameters. A dimension with per-axis scales is not sharded: its shards would have different types, but all
+//! devices run the same program.
 
 use shardc_ir::{
     Diagnostic, DimSharding, FuncId, Module, OpId, OpKind, RegionId, ShardingId, Span, TypeId, ValueId,
@@ -10,7 +10,7 @@ use shardc_ir::{
 
 use crate::analysis::regions::program_parts;
 
-/// Removes the axes from dimensions with per-axis scales. Planning then reports the all-gathers at the operations that need them.
+/// Removes the axes from dimensions with per-axis scales. Planning later reports the all-gathers that operations need as a result.
 ///
 /// # Errors
 /// Returns `SH0319` if the program itself requests such a sharding.

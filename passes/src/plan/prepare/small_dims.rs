@@ -1,14 +1,14 @@
 //! Removes axes from dimensions with fewer elements than shards.
 //!
-//! Propagation carries an axis from a sharded dimension to a slice that has only a few of its rows. If one row is sharded over 8 devices,
-//! the first device holds it and the others hold padding. Each user of the row then pays for an all-gather of 8 blocks, and the slice pays
-//! for sending the row to the first device.
+//! Propagation carries an axis from a sharded dimension to a slice with only a few rows. If one row is sharded over 8 devices, the first
+//! device holds it and the others hold padding. Each user of the row then pays for an all-gather of 8 blocks, and the slice pays for
+//! sending the row to the first device.
 //!
 //! Conditions:
 //!
 //! * The dimension has fewer elements than shards.
-//! * With the dimension replicated, the path from the slices to their users costs no more and sends no more bytes. The decision is made for
-//!   a class of values whose shardings depend on each other.
+//! * Replicating the dimension neither costs more nor sends more bytes, from the slices to the users of their results. The decision is made
+//!   for a class of values whose shardings depend on each other.
 //! * The program itself does not request the sharding: arguments, annotated results, constraints and loop-carried values keep it.
 //!
 //! If all users agree on the sharding of other dimensions, those dimensions are sharded instead, and a reduce-scatter provides the rows.
@@ -38,8 +38,8 @@ use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
 use crate::sharding::axes::parts;
 use crate::windows::{Along, Exchange, is_windowed, transfers};
 
-/// Removes axes from dimensions with fewer elements than shards, if that sends no more bytes. `declared` are the result shardings of the
-/// function that the program requests.
+/// Removes axes from dimensions with fewer elements than shards, if the program then sends no more bytes. `declared`: the shardings that
+/// the program requests for the results of the function.
 pub(crate) fn remove_axes(
     module: &mut Module,
     body: RegionId,
@@ -106,17 +106,17 @@ fn change(module: &mut Module, value: ValueId, change: impl FnOnce(&mut TensorSh
     module.shardings.set(value, Some(id));
 }
 
-/// The properties of a class of nodes.
+/// Sharded dimensions that keep or lose their axes together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Class {
-    /// Whether the axes must stay.
+    /// Whether the dimensions must keep their axes.
     pinned: bool,
-    /// The price with the axes (`kept`), and the price without them (`whole`).
+    /// The price if the dimensions keep their axes (`kept`), and the price if they lose them (`whole`).
     kept: Price,
     whole: Price,
 }
 
-/// The cost in bytes that a device sends, and the bytes without other costs.
+/// The cost of an alternative, in the unit of the cost model, and the bytes that a device sends.
 #[derive(Clone, Copy, Debug, Default)]
 struct Price {
     cost: f64,
@@ -130,15 +130,17 @@ impl AddAssign for Price {
     }
 }
 
-/// Sharded dimensions with fewer elements than shards (nodes), in classes that keep or lose their axes together (union-find).
+/// A union-find structure. Nodes are sharded dimensions with fewer elements than shards; classes are nodes that keep or lose their axes
+/// together.
 #[derive(Default)]
 struct Classes {
     nodes: Vec<(ValueId, usize)>,
     index: FxHashMap<(ValueId, usize), usize>,
     parent: Vec<usize>,
-    /// The properties of each class, at its root.
+    /// The properties of each class, at the index of its root node.
     class: Vec<Class>,
-    /// Whether the cost of an all-gather for users that need the dimension replicated is already counted: one all-gather serves all users.
+    /// For each node, whether the cost of an all-gather for users that need the dimension replicated is already counted. One all-gather
+    /// serves all users.
     is_gathered: Vec<bool>,
 }
 
@@ -162,7 +164,7 @@ impl Classes {
         self.index.get(&(value, dim)).copied()
     }
 
-    /// Returns the nodes of a value.
+    /// Returns the nodes of a value: its dimensions that have fewer elements than shards.
     fn all_of(&self, module: &Module, value: ValueId) -> Vec<usize> {
         (0..module.rank(value)).filter_map(|dim| self.of(value, dim)).collect()
     }
@@ -186,7 +188,7 @@ impl Classes {
         self.class[root].pinned = true;
     }
 
-    /// Whether an operand or a result of an operation has a node.
+    /// Whether an operand or result of an operation has a sharded dimension with fewer elements than shards.
     fn touches(&self, module: &Module, op: OpId) -> bool {
         let data = &module.ops[op];
         data.operands
@@ -195,8 +197,8 @@ impl Classes {
             .any(|&v| (0..module.rank(v)).any(|d| self.of(v, d).is_some()))
     }
 
-    /// Joins nodes that must have the same sharding because of an operation, and pins nodes whose axes must stay. `declared` are the
-    /// result shardings if the operation is the function's terminator.
+    /// Unites the classes of dimensions that an operation requires to have the same sharding, and pins dimensions that must keep their
+    /// axes. `declared`: the result shardings of the function, if the operation is its terminator.
     fn link(&mut self, module: &Module, op: OpId, declared: Option<&[Option<ShardingId>]>) {
         if !self.touches(module, op) {
             return;
@@ -251,8 +253,8 @@ impl Classes {
             for (value, mapping) in &tensors {
                 let Some((dim, _)) = mapping.find(factor) else { continue };
                 let Some(node) = self.of(*value, dim) else { continue };
-                // A dimension stays sharded if replicating it is costly: it would lose the axes of several factors, or every device
-                // would compute all rows of a matmul.
+                // A dimension stays sharded if replicating it is costly: if it has the axes of several factors, or if every device would
+                // have to compute all rows of a matmul.
                 let is_costly = data.kind.def().work != Work::Light && module.shape(*value)[dim] > 1;
                 if mapping.dims[dim].len() > 1 || is_costly {
                     self.pin(node);
@@ -265,7 +267,7 @@ impl Classes {
         }
     }
 
-    /// Adds the costs of an operation for the nodes of its operands and results.
+    /// Adds the costs of an operation to the classes of its operands' and results' dimensions.
     fn add_costs(&mut self, module: &Module, planner: &mut Planner<'_>, op: OpId) {
         if !self.touches(module, op) {
             return;
@@ -318,7 +320,7 @@ impl Classes {
         }
     }
 
-    /// Adds the cost of replicating a dimension for its users, once for all of them.
+    /// Adds the cost of replicating a dimension, at most once for all users of the value.
     fn add_gather(&mut self, module: &Module, planner: &mut Planner<'_>, node: usize) {
         if !std::mem::replace(&mut self.is_gathered[node], true) {
             let root = self.root(node);
@@ -335,10 +337,10 @@ impl Classes {
         }
     }
 
-    /// Whether removing the axes of a node's class costs no more and sends no more bytes.
+    /// Whether removing the axes of the node's class neither costs more nor sends more bytes than keeping them.
     fn sends_less_replicated(&self, node: usize) -> bool {
         let class = self.class[self.root(node)];
-        // The axes stay if their removal sends more bytes, even if fewer collectives make it cheaper.
+        // The axes stay if their removal sends more bytes, even if fewer collectives make the removal cheaper.
         !class.pinned
             && class.kept.sent > 0.0
             && class.whole.cost <= class.kept.cost
@@ -346,7 +348,7 @@ impl Classes {
     }
 }
 
-/// Returns the bytes of a value on each device; a dimension with fewer elements than shards counts as one row.
+/// Returns the bytes of a value's block on each device. A dimension with fewer elements than shards has one row in each block.
 fn row_bytes(module: &Module, mesh: &Mesh, value: ValueId) -> f64 {
     let (Some(sharding), Some(ty)) = (module.shardings.sharding_of(value), module.tensor(value)) else {
         return 0.0;
@@ -384,7 +386,7 @@ fn slice_price(module: &Module, op: OpId, dim: usize, k: i64, row_bytes: f64) ->
     Some(price)
 }
 
-/// Returns the dimensions and axes by which all users shard a value, although its own sharding does not use them.
+/// Returns pairs of a dimension and axes. All users shard the dimension by the axes, and the sharding of the value uses neither.
 fn split_by_all_users(module: &Module, mesh: &Mesh, uses: &Uses, value: ValueId) -> Vec<(usize, AxisList)> {
     let Some(own) = module.shardings.sharding_of(value) else { return Vec::new() };
     let mut requested: Option<Vec<(usize, AxisList)>> = None;

@@ -58,7 +58,7 @@ struct Candidate {
     price: Price,
     carried: Vec<(ValueId, Option<(OpId, OperandDims)>)>,
     ends: Vec<(OpId, End)>,
-    /// The number of uses of carried values seen so far.
+    /// The number of uses of the concatenated value, and of values computed range by range from it, that are recorded so far.
     reads: u32,
     /// Whether a user needs the concatenated value.
     is_needed: bool,
@@ -73,7 +73,7 @@ impl Joins {
     pub(super) fn of(search: &mut Search<'_>, region: RegionId) -> Joins {
         let module = search.module;
         let mut candidates: Vec<Candidate> = Vec::new();
-        // For each carried value: the index of its candidate, and the dimension that has the ranges.
+        // For each value that is computed range by range: the index of its candidate, and the dimension of the ranges.
         let mut carried: FxHashMap<ValueId, (usize, usize)> = FxHashMap::default();
         for &op in &module.regions[region].ops {
             let operands = &module.ops[op].operands;
@@ -167,7 +167,7 @@ impl Joins {
         }
     }
 
-    /// Returns, for one range, the operands of an operation, restricted to that range where they are concatenated.
+    /// Returns the operands of an operation for one range. Concatenated operands are restricted to the range.
     fn operands(
         &self,
         ranges: &Ranges<'_>,
@@ -248,7 +248,7 @@ impl Candidate {
         self.read_by_ranges(search, op, index, dim).unwrap_or(Read::Needs)
     }
 
-    /// Returns how an operation that can be computed range by range uses the value; `None` for any other.
+    /// Returns how an operation that can be computed range by range uses the value; `None` for any other operation.
     fn read_by_ranges(&mut self, search: &Search<'_>, op: OpId, index: usize, dim: usize) -> Option<Read> {
         let module = search.module;
         if matches!(module.ops[op].kind, OpKind::OptimizationBarrier) {

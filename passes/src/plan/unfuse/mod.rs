@@ -125,7 +125,7 @@ struct Sliced {
     cost: f64,
 }
 
-/// Returns the values of which a region takes slices along a sharded dimension that are evenly sharded by the same axes.
+/// Returns the values that a region slices along a sharded dimension, if the same axes evenly shard the slices.
 fn sliced(module: &Module, region: RegionId) -> IndexMap<ValueId, Sliced, FxBuildHasher> {
     let mut found: IndexMap<ValueId, Sliced, FxBuildHasher> = IndexMap::default();
     for &op in &module.regions[region].ops {

@@ -98,7 +98,7 @@ fn full_range(module: &Module, value: ValueId, dim: usize) -> Option<(i64, i64)>
     Some((0, *module.shape(value).get(dim)?))
 }
 
-/// Returns the ranges of operands from which an operation with one result computes a range along dimension `dim`.
+/// Returns the dimensions of the operands along which ranges suffice to compute a range along dimension `dim` of the result.
 fn operand_dims(module: &Module, op: OpId, dim: usize) -> Option<OperandDims> {
     let rule = rule_of_ranges(module, op)?;
     let &[factor] = rule.results.first()?.dims.get(dim)?.as_slice() else { return None };
@@ -164,7 +164,7 @@ pub(super) fn part_of(
     part
 }
 
-/// Inserts a slice.
+/// Inserts the slice that computes a range.
 fn slice(rw: &mut Rewriter<'_>, range: Range) -> ValueId {
     let Range { value, dim, start, limit } = range;
     let part = rw.range(value, dim, start, limit);
@@ -172,23 +172,23 @@ fn slice(rw: &mut Rewriter<'_>, range: Range) -> ValueId {
     part
 }
 
-/// Computes the cost of ranges, if slices are taken as early as possible.
+/// Estimates the cost of computing ranges, if slices are taken as early as possible.
 pub(super) struct Search<'a> {
     pub(super) ranges: Ranges<'a>,
     pub(super) module: &'a Module,
     free: &'a FreeValues,
-    /// The slices that earlier rewrites of the region need; they cost nothing more.
+    /// The slices that earlier rewrites of the region need; they are not charged again.
     paid: FxHashSet<Range>,
 }
 
-/// The cost of ranges.
+/// The cost of computing one or more ranges.
 #[derive(Debug, Default)]
 pub(super) struct Price {
     /// The cost of the slices at the start of the computation.
     pub(super) cost: f64,
-    /// The number of matmuls.
+    /// The number of matmuls that compute the ranges.
     products: usize,
-    /// The slices.
+    /// The slices at the start of the computation.
     slices: Vec<Range>,
     /// The visited ranges.
     seen: FxHashSet<Range>,
@@ -225,7 +225,7 @@ impl<'a> Search<'a> {
         self.paid.extend(price.slices);
     }
 
-    /// Adds the cost of a range to `price`. `None` if that visits too many ranges, or if a slice cannot be evenly sharded.
+    /// Adds the cost of computing a range to `price`. `None` if too many ranges are visited, or if a slice cannot be evenly sharded.
     pub(super) fn add(&self, price: &mut Price, range: Range, is_read_by_ranges: bool) -> Option<()> {
         if full_range(self.module, range.value, range.dim) == Some((range.start, range.limit))
             || self.paid.contains(&range)

@@ -133,7 +133,7 @@ mod tests {
     const REDUCED: &str = "[{}, {}]";
     const UNREDUCED: &str = r#"[{}, {}], unreduced={"x"}"#;
 
-    /// Runs the pass on a program with these users of the matmul `%p`, whose contracting dimension "x" shards in the second operand.
+    /// Runs the pass on a program with these users of the matmul `%p`. Axis "x" shards the contracting dimension of its second operand.
     fn delayed(first_operand: &str, results: &str, users: &str) -> Around {
         let program = format!(
             r#"func.func @main(

@@ -75,8 +75,8 @@ impl Flow<'_> {
         }
     }
 
-    /// Returns the unreduced axes that all users of a value accept, if its producer provides them. Either some user takes partial sums,
-    /// or there is only one user.
+    /// Returns the unreduced axes that all users of a value accept, if its producer provides them. Either some user must take partial sums,
+    /// or the value must have only one user.
     fn form_for_users(&self, module: &Module, value: ValueId) -> Option<Unreduced> {
         let readers = self.uses.of(value);
         let mut wanted: Option<Unreduced> = None;
@@ -144,7 +144,7 @@ impl Flow<'_> {
         }
         let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
         let is_less = bytes(result).zip(bytes(value)).is_some_and(|(result, value)| result <= value);
-        // The other operands of the same linear form would have to be converted to partial sums.
+        // An addition, for example, needs all operands unreduced: its other operands would have to be converted to partial sums.
         let is_with_others = data.operands.iter().enumerate().any(|(j, &v)| {
             j != i
                 && takes != Passes::Either

@@ -8,7 +8,7 @@ use shardc_ir::{Diagnostic, FuncId, Module};
 
 use super::{Planning, prepare};
 
-/// The pass `delay-reductions` (see [`delay`]).
+/// The pass `delay-reductions`: defers all-reduces past users that shrink the reduced value (see [`delay`]).
 ///
 /// # Errors
 /// Returns SH0301 or SH0391.

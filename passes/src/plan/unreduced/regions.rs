@@ -2,8 +2,8 @@
 //!
 //! Annotations mark producers and users as unreduced, but loop-carried values and branch results usually have no annotation.
 //!
-//! * A loop-carried value is unreduced if the value that the body returns is. A gradient that is accumulated over micro-batches thus stays
-//!   a partial sum until after the loop. A value that the body returns reduced is carried reduced.
+//! * A loop-carried value is unreduced if the body returns an unreduced value. A gradient that is accumulated over micro-batches thus stays
+//!   a partial sum until after the loop. If the body returns a reduced value, the loop carries the reduced value.
 //! * The result of a barrier is unreduced if it is annotated as unreduced, or else if its operand is unreduced.
 //!
 //! Every choice is correct: a carried partial sum is reduced where a user needs the reduced value.
@@ -72,7 +72,8 @@ fn carried(module: &mut Module, op: OpId) {
             unreduced_of(module, result).or_else(|| unreduced_of(module, first))
         })
         .collect();
-    // Before inner loops are visited, the loop-carried value gets the sharding of the loop's result, on which they depend.
+    // Inner loops depend on the sharding of the loop-carried value. It therefore gets the sharding of the loop's result before they are
+    // visited.
     for (i, assumed) in assumed.iter().enumerate() {
         for arg in args(module, i) {
             if let Some(id) = module.shardings.of(module.ops[op].results[i]) {

@@ -26,16 +26,16 @@ struct Edges {
 }
 
 impl Edges {
-    /// Adds an edge, unless an earlier step already has it.
+    /// Adds an edge from `from` to `to`, unless an earlier step has already propagated the axis along it.
     fn add(&mut self, step: usize, axis: AxisRef, from: End, to: End) {
         if !self.steps.values().flatten().any(|edge| *edge == (axis, from, to)) {
             self.steps.entry(step).or_default().push((axis, from, to));
         }
     }
 
-    /// Whether an edge starts or ends at a value whose sharding is printed: a result of an operation or an argument of a function.
-    /// Arguments of other regions take their shardings from their sources, and these are not printed. The mesh of an edge between two
-    /// such values would be unknown in the printed program, and Shardy rejects such edges.
+    /// Whether an edge starts or ends at a value whose sharding is printed: a result of an operation or an argument of a function. Other
+    /// region arguments take their shardings from values that flow into them, and print no sharding. An edge between two region arguments
+    /// would have an unknown mesh in the printed program, and Shardy rejects such an edge.
     fn names_written(&self, module: &Module, op: OpId) -> bool {
         let op = &module.ops[op];
         self.steps.values().flatten().flat_map(|&(_, from, to)| [from, to]).any(|(is_result, i)| {

@@ -77,7 +77,7 @@ pub(super) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Returns the mesh of the sharding that `slot`, a group of values with one sharding, has.
+    /// Returns the mesh of the final sharding of `slot`, a group of values that share a sharding.
     fn mesh(&self, module: &Module, slot: u32) -> Option<MeshId> {
         let id = *self.shardings.get(slot as usize)?;
         (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)).mesh)

@@ -267,7 +267,7 @@ impl Table<'_> {
         }
     }
 
-    /// Returns the origin that an argument or a result of a manual computation is for its axes; `None` for other values.
+    /// Returns the origin of the axes of a manual computation's argument or result; `None` for other values.
     fn manual_value(&self, def: ValueDef) -> Option<Origin> {
         match def {
             ValueDef::Result(op, i) => self.manual.get(&op).map(|&id| Origin::ManualOut(id, i)),

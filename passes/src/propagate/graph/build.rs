@@ -90,7 +90,7 @@ impl<'m> Build<'m> {
         self.node_of_op[op] = self.node(op, rule, &tensors, class, Boundary::No) + 1;
     }
 
-    /// Adds the node of the data flow from source values into the value (the owner) that holds the sharding of all of them.
+    /// Adds the node of a data flow. It relates the source values to the owner, the value that holds the sharding of all of them.
     pub(super) fn flow(
         &mut self,
         op: OpId,
@@ -136,7 +136,7 @@ impl<'m> Build<'m> {
         }
         let elementwise = is_elementwise(module, op);
         let known = has_rule(&data.kind, self.rules.set);
-        // Attributes may contain a user-defined rule (`sdy.sharding_rule`).
+        // Operations with attributes are excluded, since an attribute may be a user-defined rule (`sdy.sharding_rule`).
         if known && elementwise && data.results.len() == 1 && data.attrs.is_empty() {
             // Most operations are element-wise with one type, so their rule is looked up by type and is built only if it is not found.
             let ty = module.values[data.results[0]].ty;
@@ -272,7 +272,7 @@ pub(in crate::propagate) fn aliased_pairs(module: &Module, func: FuncId) -> Vec<
     attrs.filter_map(|(arg, attrs)| Some((arg, attrs.donated_to()?))).collect()
 }
 
-/// Returns the rule that relates each dimension of a tensor to the same dimension of all others.
+/// Returns the rule that relates each dimension of a tensor to the same dimension of all other tensors.
 fn identity_rule(tensor: &TensorType, operands: usize) -> ShardingRule {
     let mapping = || TensorMapping {
         dims: (0..tensor.rank()).map(|d| SmallVec::from_slice(&[d as FactorIndex])).collect(),

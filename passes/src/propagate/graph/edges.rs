@@ -1,7 +1,8 @@
 //! The graph of a module with explicit data-flow edges.
 //!
-//! An edge operation directly follows its operand, the *owner*, and replaces it in all uses. It holds the sharding of all values with the
-//! same data. Without an edge, nothing flows: the result of a `while` then has its own sharding, which the region arguments share.
+//! An edge operation directly follows its operand, the *owner*, and its result replaces the owner in all other uses. The edge operation
+//! holds the sharding of all values with the same data. Without an edge, nothing flows: the result of a `while` then has its own sharding,
+//! which the region arguments share.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{FuncId, Module, OpId, OpKind, PackedOption, SecondaryMap, Uses, ValueDef, ValueId};

@@ -38,8 +38,8 @@ impl Build<'_> {
             let Some(&op) = self.module.regions[region].ops.get(at) else { continue };
             self.op(op);
             let data = &self.module.ops[op];
-            // Pushed with the position after `op`, so that the flow into its results is added after its regions, which are above this
-            // entry on the stack.
+            // The entry for the operations after `op` is pushed first. The flow into the results of `op` is then added after the regions of
+            // `op`, which are above this entry on the stack.
             let pending = owns_results(&data.kind).then_some(op);
             stack.push((region, at + 1, pending));
             if let Some(&inner) = data.regions.first().filter(|_| owns_args(&data.kind)) {

@@ -1,7 +1,7 @@
 //! The propagation graph: slots, which hold shardings, and nodes, which relate them.
 //!
-//! Values that share a sharding share a slot. A node is an operation with a sharding rule, or a point at which data flows into a slot from
-//! a region, from outside of it, or from another function. All data is in flat tables; equal rules are shared.
+//! Values that share a sharding share a slot. A node is an operation with a sharding rule, or a point at which data flows into a slot,
+//! either into or out of a region or between functions. All data is in flat tables; equal rules are shared.
 //!
 //! Data flow is determined in one of two ways, which build the same kind of graph:
 //!
@@ -62,7 +62,8 @@ pub(super) struct NodeRule {
     pub(super) conservative: bool,
 }
 
-/// The slots (stored shardings) of a value and of a function result that the value is returned as, or donated to.
+/// Two slots (stored shardings) that are related: one of a value, and one of the function result that the value is returned as or donated
+/// to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FuncResult {
     pub(super) value: u32,

@@ -1,8 +1,8 @@
 //! Asynchronous collective calls: replaces pairs of custom calls such as `@"reduce-scatter-start"` and `@"reduce-scatter-done"`
 //! by the collective that they start and await.
 //!
-//! JAX 0.12 emits them for `jax.lax`'s asynchronous collectives. The collective's attributes are JSON in the front end
-//! attribute `async_collective_config`; the reduction is the called computation. The back end schedules the collective.
+//! JAX 0.12 emits such pairs for `jax.lax`'s asynchronous collectives. The collective's attributes are JSON in the front end attribute
+//! `async_collective_config`; the reduction is the called computation. The back end schedules the collective.
 //!
 //! ```mlir
 //! %1 = stablehlo.custom_call @"all-gather-start"(%0) {mhlo.frontend_attributes = {async_collective_config =
@@ -46,7 +46,7 @@ pub(super) fn is_async(kind: &OpKind) -> bool {
     matches!(kind, OpKind::CustomCall(call) if half_of(&call.target).is_some())
 }
 
-/// Returns the collective that a call of `target` starts or awaits. The boolean is true if the call starts it.
+/// Returns the collective that a call of `target` starts or awaits. The boolean is true if the call starts the collective.
 fn half_of(target: &str) -> Option<(&'static str, bool)> {
     NAMES.into_iter().find_map(|name| match target.strip_prefix(name)? {
         "-start" => Some((name, true)),

@@ -1,4 +1,4 @@
-//! Expands operations with newer forms in StableHLO: `broadcast` and `torch_index_select` (`einsum` has its own file).
+//! Expands deprecated operations: `broadcast` and `torch_index_select` (`einsum` has its own file).
 
 use shardc_ir::{Build, GatherSpec, OpId, OpKind, Rewriter, SizeList, ValueId};
 

@@ -1,7 +1,7 @@
 //! Dynamic operation canonicalization: replaces operations with shapes, sizes or paddings as operands by their static forms.
 //!
-//! A static result type determines a shape operand, and the sizes of slices. Paddings and starts must be constants or follow from
-//! constants; a slice with stride 1 may start at an index known only at run time.
+//! A static result type determines the value of a shape operand, and the sizes of slices. Paddings and starts must be constants or follow
+//! from constants; a slice with stride 1 may start at an index known only at run time.
 //!
 //! ```mlir
 //! %0 = stablehlo.dynamic_reshape %a, %shape : (tensor<6x5xf32>, tensor<1xi32>) -> tensor<30xf32>

@@ -1,7 +1,7 @@
 //! Einsum expansion: expands `einsum` and `unary_einsum` to `dot_general`, `reduce` and `transpose`.
 //!
-//! * A letter that occurs twice in one operand selects the diagonal of these dimensions.
-//! * A letter of only one operand that is not in the result is reduced first.
+//! * A letter that occurs twice in one operand selects the diagonal of the two dimensions.
+//! * If a letter occurs in only one operand and not in the result, its dimension is reduced first.
 //! * A letter of both operands is a contracting or batching dimension.
 //! * `...` stands for dimensions counted from the last.
 //!
@@ -94,7 +94,7 @@ pub(super) fn decompose(rw: &mut Rewriter<'_>, op: OpId, config: &str) -> Option
     Some(value)
 }
 
-/// Returns the labels of the dimensions of a tensor, from its part of the configuration; blanks are ignored.
+/// Returns the labels of the dimensions of a tensor, from its part of the configuration; whitespace is ignored.
 fn labels(text: &str, rank: usize) -> Option<Vec<Label>> {
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let letters = |text: &str| -> Option<Vec<Label>> {

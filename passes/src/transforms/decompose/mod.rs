@@ -8,8 +8,8 @@
 //! * Operations with a shape operand become static if the shape is known (`dynamic`).
 //! * `get_tuple_element` of a `tuple` becomes the element.
 //! * The custom calls `mhlo.topk` and `TopK` become `chlo.top_k` (`top_k`).
-//! * A collective between shardings (`sdy.all_gather`, `sdy.all_reduce`, ...) becomes a reshard to its result's sharding: on global values
-//!   it is the identity, and both shardings define the communication, including that for unreduced values.
+//! * A collective between shardings (`sdy.all_gather`, `sdy.all_reduce`, ...) becomes a reshard to its result's sharding. The collective is
+//!   the identity on global values; the shardings of operand and result define the communication, also for unreduced values.
 
 mod async_calls;
 mod batch_norm;

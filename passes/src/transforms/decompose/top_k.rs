@@ -1,9 +1,9 @@
 //! Canonicalizes custom calls that take the largest elements of each row to `chlo.top_k`.
 //!
-//! XLA calls it `TopK`, and MLIR HLO `mhlo.topk`. Both order numbers as `chlo.top_k` does: descending by total order, equal elements by
-//! index.
+//! XLA's name of the call is `TopK`, and MLIR HLO's name is `mhlo.topk`. Both calls order numbers as `chlo.top_k` does: descending by total
+//! order, equal elements by index.
 //!
-//! Conditions: one operand, two results of static shape, 32-bit indices, and the largest elements are taken, not the smallest.
+//! Conditions: one operand, two results of static shape, `i32` indices, and the largest elements are taken, not the smallest.
 //!
 //! ```mlir
 //! %0:2 = stablehlo.custom_call @mhlo.topk(%x) {mhlo.attributes = {k = 2 : i64, largest = true}} ...
@@ -73,7 +73,7 @@ fn takes_largest(module: &Module, attrs: &AttrDict) -> bool {
     }
 }
 
-/// Whether a function returns whether its first argument is greater than its second one.
+/// Whether a function computes `first > second` of its two arguments.
 fn is_greater_than(module: &Module, name: &Attr) -> bool {
     let Attr::Symbol(name) = name else { return false };
     let Some(body) = module.func_names.get(name).and_then(|&func| module.funcs[func].body) else {

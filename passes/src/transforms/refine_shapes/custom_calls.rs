@@ -1,7 +1,7 @@
 //! Custom calls that represent operations with shape operands.
 //!
-//! JAX emits `@shape_assertion` for the conditions of symbolic dimensions, `@stablehlo.dynamic_*` if StableHLO has no such operation, and
-//! the attribute `indices_of_shape_operands` on calls whose result shapes are operands.
+//! JAX emits `@shape_assertion` for conditions on symbolic dimensions, and `@stablehlo.dynamic_*` for dynamic operations that StableHLO
+//! lacks. It sets the attribute `indices_of_shape_operands` on calls with operands that specify the result shapes.
 
 use shardc_ir::{
     Attr, Build, CustomCallSpec, Diagnostic, Module, Op, OpId, OpKind, Rewriter, RngAlgorithm, Shape,
@@ -24,11 +24,11 @@ pub(super) fn is_refined(op: &Op) -> bool {
         || op.attrs.get(SHAPE_OPERANDS).is_some()
 }
 
-/// Removes, replaces or refines the current operation if it is a custom call for shapes (see the module documentation). Returns whether it
-/// was removed or replaced.
+/// Removes, replaces or refines the current operation if it is a custom call for shapes (see the module documentation). Returns whether the
+/// operation was removed or replaced.
 ///
 /// # Errors
-/// Returns SH0352 if its assertion does not hold.
+/// Returns SH0352 if the operation is a shape assertion that does not hold.
 pub(super) fn refine_call(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -56,7 +56,7 @@ pub(super) fn refine_call(
     Ok(done.is_some())
 }
 
-/// Removes a shape assertion if it is known to hold. Returns whether it was removed.
+/// Removes a shape assertion if it is known to hold. Returns whether the assertion was removed.
 fn assertion(rw: &mut Rewriter<'_>, op: OpId, integers: &Integers) -> Result<bool, Box<Diagnostic>> {
     let data = &rw.module.ops[op];
     let Some((&condition, inputs)) = data.operands.split_first() else { return Ok(false) };
@@ -190,7 +190,7 @@ fn shape_operands(module: &mut Module, op: OpId, mut spec: Box<CustomCallSpec>, 
     module.ops[op].kind = OpKind::CustomCall(spec);
 }
 
-/// Returns the elements of `dense<[1, 2]> : tensor<2xi64>`.
+/// Returns the elements of a tensor attribute in text form, such as `dense<[1, 2]> : tensor<2xi64>`.
 fn numbers(text: &str) -> Vec<usize> {
     let elements = text.split_once("dense<").and_then(|(_, rest)| rest.split_once('>'));
     let elements = elements.map_or("", |(elements, _)| elements);

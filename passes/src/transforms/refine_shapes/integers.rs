@@ -113,7 +113,7 @@ pub(super) fn encode(dtype: DType, elements: &[i64]) -> Vec<u8> {
     elements.iter().flat_map(|n| n.to_le_bytes().into_iter().take(width)).collect()
 }
 
-/// Returns the type of a value that is evaluated: few elements, integers or booleans.
+/// Returns the type of a value whose elements are evaluated: a tensor of few integers or booleans. `None` for other values.
 fn evaluated(module: &Module, value: ValueId) -> Option<&TensorType> {
     module.tensor(value).filter(|ty| {
         ty.encoding.is_none()

@@ -1,6 +1,6 @@
 //! Shape refinement: infers static types in a function whose parameters are static and whose body has dimensions of unknown size.
 //!
-//! JAX emits such functions for a call of an export with symbolic dimensions.
+//! JAX emits such functions for a call of an exported function with symbolic dimensions.
 //!
 //! Conditions, for each operation:
 //! * the shape is an operand that is constant, or computed from constants and `get_dimension_size`;

@@ -115,7 +115,7 @@ fn shapes(module: &mut Module, op: OpId, integers: &Integers) -> Shapes {
     }
 }
 
-/// Returns the number of blocks along manual axes for each of `rank` dimensions of a value with this sharding.
+/// Returns for each of `rank` dimensions the number of blocks into which the manual axes of the sharding divide the dimension.
 pub(super) fn manual_blocks(
     module: &Module,
     sharding: ShardingId,

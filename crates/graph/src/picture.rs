@@ -40,7 +40,7 @@ impl Placement {
         }
     }
 
-    /// Returns a heading with the dimensions that the grid shows.
+    /// Returns a heading that names the one or two dimensions that the grid shows.
     fn of_many(&self, split: &[usize]) -> String {
         match split {
             [row, column] => {

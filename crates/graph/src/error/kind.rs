@@ -121,7 +121,7 @@ pub enum ErrorKind {
         /// The operation that the closure was passed to.
         of: &'static str,
     },
-    /// A loop-carried value, or the results of branches, have different types.
+    /// A closure of a loop or branch returns a tensor of a wrong type.
     #[error("{what}: tensor {at} must be {want}, got {have}")]
     Carried {
         /// The operation or closure that returns the tensor, such as `the body of a loop`.
@@ -216,7 +216,8 @@ impl ErrorKind {
         }
     }
 
-    /// Returns the error with the tensor index of [`ErrorKind::Carried`] converted to the caller's numbering.
+    /// Replaces the tensor index of [`ErrorKind::Carried`] by `number` of the index, which is the index among the tensors that the
+    /// caller passed.
     pub(crate) fn numbered(mut self, number: impl FnOnce(usize) -> usize) -> Self {
         if let ErrorKind::Carried { at, .. } = &mut self {
             *at = number(*at);
@@ -224,7 +225,7 @@ impl ErrorKind {
         self
     }
 
-    /// Returns whether this kind is a warning; the program is then valid.
+    /// Returns whether this kind is a warning. A program with only warnings is valid.
     #[must_use]
     pub fn is_warning(&self) -> bool {
         matches!(self, ErrorKind::ZeroGradient | ErrorKind::Untrained { .. })

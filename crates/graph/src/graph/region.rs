@@ -223,7 +223,8 @@ pub(crate) fn carry_captured(module: &mut Module, regions: &[RegionId]) -> Vec<V
     carried
 }
 
-/// Turns the values that a region captures into arguments; returns the operands for them. Constants are copied into the region.
+/// Turns the values that a region captures into arguments of the region, and returns the captured values, which are the operands to
+/// pass. Constants are copied into the region.
 pub(crate) fn take_captured(module: &mut Module, region: RegionId) -> Vec<ValueId> {
     let taken = captured(module, &[region]);
     add_args(module, region, &taken);

@@ -425,7 +425,7 @@ impl<'g> Tensor<'g> {
         mask.select(shifted - sum.log(), f64::NEG_INFINITY)
     }
 
-    /// One-hot encoding along a new last dimension of size `classes`. An out-of-range number is encoded as zeros.
+    /// Returns the one-hot encoding along a new last dimension of size `classes`. An out-of-range class index is encoded as zeros.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};

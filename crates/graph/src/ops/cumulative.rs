@@ -157,7 +157,7 @@ impl Graph {
     }
 }
 
-/// Returns the inclusive prefixes of `n` slices under `combine`.
+/// Returns the inclusive prefix scan of `n` slices, for the associative `combine`.
 #[track_caller]
 fn prefixes<'g, T: Tree<'g>>(xs: T, n: i64, axis: i64, combine: &impl Fn(T, T) -> T) -> T {
     if n < 2 {

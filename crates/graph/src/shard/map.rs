@@ -42,7 +42,7 @@ impl Graph {
         out_specs: &[PartitionSpec],
         body: impl FnOnce(I) -> O,
     ) -> O {
-        // A nested `shard_map` is over the remaining axes.
+        // In the body of another `shard_map`, only axes that are not yet manual can become manual.
         let axes = {
             let state = self.state.borrow();
             let is_free = |axis: &AxisRef| !state.manual.iter().flatten().any(|manual| manual == axis);

@@ -57,7 +57,7 @@ impl Reader<'_> {
                 self.wrong(name, format!("{name} above 1 is not supported"));
             }
         }
-        // The expert axis takes its devices from the axis that shards parameters.
+        // The expert axis is split off from the axis that shards parameters.
         let within = match (expert, shard) {
             (1, shard) => shard,
             (expert, Some(shard))

@@ -20,7 +20,8 @@ use super::axes::Axes;
 use super::constraints::Constraints;
 use super::{BATCH_FIRST, prioritize};
 
-/// The dimension classes of a step, and the purpose of some of them. Dimensions of one class probably need the same sharding.
+/// The dimension classes of a step, and the purpose of some of them. Dimensions are in one class if they probably need the same
+/// sharding.
 pub(super) struct ActivationClasses<'a> {
     pub(super) classes: &'a DimensionClasses,
     /// Dimension classes of the batch.

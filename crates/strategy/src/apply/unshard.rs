@@ -194,8 +194,8 @@ impl Flow {
     }
 }
 
-/// If the result of an operation is only another form of the parameter (a cast, reshape or transpose), returns whether the result is
-/// still a shard, to be gathered later.
+/// If an operation only changes the form of a parameter (a cast, reshape, transpose, broadcast or barrier), returns whether the result
+/// is still a shard, to be gathered later.
 ///
 /// In the backward pass, only casts and barriers count; reshapes and transposes need the gathered value.
 fn form_behind(module: &Module, op: OpId, form: Form, is_forward: bool) -> Option<bool> {

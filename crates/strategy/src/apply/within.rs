@@ -94,7 +94,8 @@ fn sequence_classes(
 }
 
 impl<'a> Within<'a> {
-    /// Finds the dimensions in a function without calls; none if the mesh has no axis of tensor, expert or context parallelism.
+    /// Finds the dimensions that these kinds of parallelism shard, in a function without calls. There are none if the mesh has no axis
+    /// of tensor, expert or context parallelism.
     fn of(module: &Module, context: &'a Context<'_>) -> Within<'a> {
         let (roles, args, axes, body) = (context.roles, &context.args, &context.axes, context.body);
         let (stacked, mesh) = (context.stacked(module), &module.meshes[context.mesh]);

@@ -48,7 +48,7 @@ pub(super) struct Stages {
     from: Vec<From>,
     /// The stage of each operation of the body; `None` for operations before all units.
     stage: Vec<Option<u32>>,
-    /// For each operation, the stages other than its own that also compute it.
+    /// For each operation, the other stages that recompute its results.
     again: FxHashMap<OpId, Vec<u32>>,
     backward: FxHashSet<OpId>,
     kept: FxHashSet<ValueId>,

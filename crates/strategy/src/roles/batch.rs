@@ -70,8 +70,9 @@ impl<'a, 'm> Known<'a, 'm> {
 
     /// Returns the dimension class that occurs in most values that are computed from parameters and data; leading dimensions count twice.
     ///
-    /// In a program that does not train, only results of matmuls and values computed from them are counted at first, because weights may be
-    /// computed from scales. There, classes that a matmul contracts have half the weight: the next layer contracts the features of a layer.
+    /// In a program that does not train, only results of matmuls and values computed from them are counted at first, because weights
+    /// may be computed from scales. In such a program, classes that a matmul contracts have half the weight: the next layer contracts
+    /// the features of a layer.
     fn most_computed(&self) -> Option<u32> {
         let module = self.facts.module;
         let ops = module.walk(self.facts.body);

@@ -340,7 +340,7 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// Optimizer state of a parameter, with the same shape and sharding; `what` is the name prefix, such as `mu`.
+    /// Returns optimizer state of a parameter, with the same shape and sharding; `what` is the name prefix, such as `mu`.
     ///
     /// Reports an error if the variable exists with a different shape or element type.
     #[track_caller]
@@ -420,7 +420,8 @@ impl<'g> Scope<'g> {
         self.update_entries(|entry, next| update(&entry.variable.name, entry.tensor, next));
     }
 
-    /// [`Scope::update_all`], except for variables that also change in skipped steps: see [`Scope::never_skip`].
+    /// Replaces next values like [`Scope::update_all`], except those of variables that also change in skipped steps: see
+    /// [`Scope::never_skip`].
     #[track_caller]
     pub(crate) fn update_skipped(&self, mut update: impl FnMut(Tensor<'g>, Tensor<'g>) -> Tensor<'g>) {
         self.update_entries(|entry, next| if entry.is_of_scale { next } else { update(entry.tensor, next) });
@@ -561,7 +562,7 @@ impl<'g> Scope<'g> {
         })
     }
 
-    /// All variables, in creation order.
+    /// Returns all variables, in creation order.
     #[must_use]
     pub fn variables(&self) -> Vec<Variable> {
         self.entries.borrow().values().map(|entry| entry.variable.clone()).collect()

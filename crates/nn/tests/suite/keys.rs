@@ -47,8 +47,8 @@ impl Program {
         }
     }
 
-    /// For each `select`, by which dropout masks elements: the number of enclosing loops, and the number of these loops on whose iteration
-    /// number the predicate depends.
+    /// Returns two numbers for each `select`, which dropout uses to mask elements: the number of enclosing loops, and the number of
+    /// these loops on whose iteration number the predicate depends.
     fn drawn(&self) -> Vec<(usize, usize)> {
         let mut drawn = Vec::new();
         let mut open: Vec<(RegionId, Vec<ValueId>)> = self.bodies(None, &[]);

@@ -55,7 +55,7 @@ impl Pieces {
         Ok(Pieces(pieces.into()))
     }
 
-    /// The elements between the bounds in each dimension, row-major.
+    /// Returns the elements between the bounds in each dimension, row-major.
     pub(crate) fn read_slice(&self, width: usize, bounds: &[Range<usize>], out: &mut [u8]) -> Result<()> {
         let lengths: Vec<usize> = bounds.iter().map(Range::len).collect();
         let strides = row_major(&lengths);

@@ -55,7 +55,7 @@ impl Entry {
         Entry { block, ..Entry::whole(name, dtype, shape) }
     }
 
-    /// The regions of all blocks that have elements, in row-major order of the grid.
+    /// Returns the regions of all blocks that have elements, in row-major order of the grid.
     #[must_use]
     pub fn blocks(&self) -> Vec<Region> {
         let grid = self.grid();
@@ -66,7 +66,7 @@ impl Entry {
         Grid::new(&self.shape, &self.block)
     }
 
-    /// The type and shape as text: `bf16[4, 8]`.
+    /// Returns the type and shape as text: `bf16[4, 8]`.
     pub(crate) fn ty(&self) -> String {
         format!("{}{:?}", self.dtype, self.shape)
     }

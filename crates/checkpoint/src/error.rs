@@ -139,7 +139,7 @@ impl std::fmt::Display for Mismatch {
 }
 
 impl CheckpointError {
-    /// The stable code of the error, such as `SH1301`.
+    /// Returns the stable code of the error, such as `SH1301`.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -160,7 +160,7 @@ impl CheckpointError {
         }
     }
 
-    /// The action that the user can take to fix the problem.
+    /// Returns the action that the user can take to fix the problem.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {

@@ -103,7 +103,7 @@ impl Index {
         Ok(format!("{{\"file_crc32c\": {},\n\"index\": {json}}}\n", crc32c(json.as_bytes())))
     }
 
-    /// Parses the text of `shardc.json`. The error is a message.
+    /// Parses the text of `shardc.json`. An error is returned as its message.
     pub(crate) fn read(bytes: &[u8]) -> Result<Index, String> {
         let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
         let parts = text
@@ -132,7 +132,7 @@ impl Index {
         self.processes
     }
 
-    /// The checksums of metadata files other than `zarr.json`, by file name.
+    /// Returns the checksums of metadata files other than `zarr.json`, by file name.
     pub(crate) fn checksums(&self) -> &BTreeMap<String, u32> {
         &self.crc32c
     }

@@ -38,10 +38,10 @@ impl Checkpoint {
 
 /// A source of named arrays whose regions can be read: a checkpoint, or data of the caller.
 pub trait Source: Sync {
-    /// The arrays, in order.
+    /// Returns the arrays, in order.
     fn arrays(&self) -> Vec<Entry>;
 
-    /// The metadata to save with the arrays; empty by default.
+    /// Returns the metadata to save with the arrays; empty by default.
     fn about(&self) -> Info {
         Info::default()
     }

@@ -27,8 +27,8 @@ const WRITERS: usize = 4;
 /// The memory in bytes that all writers together need for their own buffers.
 const OWN: usize = 3 << 20;
 
-/// A callback that returns the elements of a region of an entry, row-major and little-endian; elements smaller than a byte take one byte
-/// each. The error is a message.
+/// A callback that returns the elements of a region of an entry, row-major and little-endian; elements smaller than a byte take one
+/// byte each. An error is returned as its message.
 pub type Read<'a> = dyn Fn(&Entry, &Region) -> std::result::Result<Vec<u8>, String> + Sync + 'a;
 
 /// A progress callback for writing or reading. Its arguments are the bytes done and the total bytes, both of this process.
@@ -52,8 +52,8 @@ pub struct Saved {
     pub bytes: u64,
 }
 
-/// Saves a state, together with all processes, at `path` of a store. When it returns on any process, the checkpoint is complete. If the
-/// save fails, or the process ends before it is complete, there is no checkpoint.
+/// Saves a state, together with all processes, at `path` of a store. When the call returns on any process, the checkpoint is complete.
+/// If the save fails, or the process ends before the save is complete, there is no checkpoint.
 ///
 /// Up to four slices are in memory at a time, but together at most twice the size of the largest slice. For a store that is not a folder,
 /// this limit includes upload buffers.

@@ -188,8 +188,7 @@ pub(crate) fn checkpoint(is_step: bool) -> Value {
     })
 }
 
-/// Encodes text in Base 64 with padding and the alphabet for file names (RFC 4648, section 5): Orbax's encoding of the keys of
-/// [`SHARDING`].
+/// Encodes text in Base64 with padding and the URL-safe alphabet (RFC 4648, section 5): Orbax's encoding of the keys of [`SHARDING`].
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut text = String::new();

@@ -4,8 +4,8 @@
 /// large enough for efficient requests to object stores.
 const TILE: usize = 1 << 20;
 
-/// The last dimension is divided before the others only if a row of a tile (its elements along the last dimension) has more bytes than
-/// this. Longer rows contain many elements that another sharding does not need; shorter rows take longer to copy.
+/// The minimum size in bytes of a row of a tile (its elements along the last dimension) for dividing the last dimension before the
+/// others. Longer rows contain many elements that another sharding does not need; shorter rows take longer to copy.
 const ROW: usize = 8 << 10;
 
 /// A second condition for dividing the last dimension before the others: a row has more bytes than this number times the size of the
@@ -27,7 +27,8 @@ pub(crate) fn tile_of(block: &[usize], width: usize) -> Vec<usize> {
     while bytes(&tile) > TILE {
         let row = tile[last].saturating_mul(width);
         let front = (0..last).filter(|&dim| divisor(tile[dim]).is_some()).max_by_key(|&dim| tile[dim]);
-        // Rows of a tile must not be short, but they must also not be much longer than the number of rows.
+        // Short rows take longer to copy. Rows that are much longer than the largest other dimension contain many elements that
+        // another sharding does not need.
         let cut_last = row > ROW && front.is_none_or(|dim| row > tile[dim].saturating_mul(LONG));
         let wanted = if cut_last { [Some(last), front] } else { [front, Some(last)] };
         let cut = wanted.into_iter().flatten().find_map(|dim| Some((dim, divisor(tile[dim])?)));

@@ -26,12 +26,12 @@ const COPIERS: usize = 4;
 
 /// The options of a [`CheckpointManager`].
 pub struct Options {
-    /// The save interval, at least 1: steps that are multiples of it are saved.
+    /// The save interval, at least 1: steps that are multiples of this number are saved.
     pub save_interval: u64,
     /// The retention policy.
     pub keep: Keep,
-    /// The maximum number of background saves that wait to be written; at least 1. If this number is reached, the next save waits until one
-    /// of them is written.
+    /// The maximum number of background saves that wait to be written; at least 1. If this number is reached, the next save waits
+    /// until one of the pending saves is written.
     pub max_pending: usize,
     /// Whether `SIGTERM` causes the current step to be saved before the process stops (on Unix).
     pub save_on_preemption: bool,
@@ -133,7 +133,7 @@ impl CheckpointManager {
         Ok(CheckpointManager { shared, preemption, background })
     }
 
-    /// The steps with a complete checkpoint, in ascending order.
+    /// Returns the steps with a complete checkpoint, in ascending order.
     ///
     /// # Errors
     /// The store fails.
@@ -141,7 +141,7 @@ impl CheckpointManager {
         place::steps(&self.shared.store, &self.shared.folder)
     }
 
-    /// The highest step with a complete checkpoint; `None` if there is none.
+    /// Returns the highest step with a complete checkpoint; `None` if there is none.
     ///
     /// # Errors
     /// The store fails.
@@ -149,8 +149,8 @@ impl CheckpointManager {
         Ok(self.all_steps()?.pop())
     }
 
-    /// Whether a step should be saved: it is a multiple of the interval, or the job is about to be preempted (see
-    /// [`CheckpointManager::reached_preemption`], which this calls if preemption is enabled).
+    /// Returns whether a step should be saved: it is a multiple of the interval, or the job is about to be preempted. If preemption is
+    /// enabled, this method calls [`CheckpointManager::reached_preemption`].
     ///
     /// # Errors
     /// A save in the background failed (SH1313), or a process does not answer.
@@ -163,8 +163,8 @@ impl CheckpointManager {
         })
     }
 
-    /// Returns whether any process of the job received `SIGTERM`; if so, all processes should save this step and stop. All processes must
-    /// call this at the same steps, and get the same answer.
+    /// Returns whether any process of the job received `SIGTERM`; if so, all processes should save this step and stop. All processes
+    /// must call this method at the same steps, and get the same answer.
     ///
     /// # Errors
     /// Preemption is not enabled (SH1312), or a process does not answer.
@@ -186,8 +186,8 @@ impl CheckpointManager {
         self.shared.save(step, state, read)
     }
 
-    /// Copies the values of a step and returns; the values are written in the background. If the maximum number of saves is pending, this
-    /// first waits for one of them. The next call of any kind returns the error of a failed save.
+    /// Copies the values of a step and returns; the values are written in the background. If the maximum number of saves is pending,
+    /// the call first waits until one of them is written. The next call of any kind returns the error of a failed save.
     ///
     /// # Errors
     /// A value cannot be read (SH1304), or an earlier background save failed (SH1313).

@@ -28,7 +28,7 @@ const OWN: usize = 2 << 20;
 /// The number of threads that send requests to an object store; each sends one request at a time.
 const REMOTE_READERS: usize = 8;
 
-/// A requested array, and the regions of it that this process needs.
+/// A requested array, and its regions that this process needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The caller's name for the array.
@@ -71,8 +71,8 @@ impl Checkpoint {
     /// checkpoint has, in the order of `wanted`.
     ///
     /// The current region and regions that are read ahead together take at most twice the bytes of the largest region, unless a single
-    /// region needs more. This includes the readers' buffers if chunks are compressed, as Orbax writes them, or if the store is not a
-    /// folder.
+    /// region needs more. This limit includes the readers' buffers if chunks are compressed, as Orbax writes them, or if the store is
+    /// not a folder.
     ///
     /// # Errors
     /// The checkpoint does not match the request (SH1309: all missing, unexpected or misshaped arrays), and `take` was not called; files
@@ -154,7 +154,8 @@ impl Checkpoint {
         Err(CheckpointError::Damaged(damages.into_iter().collect()))
     }
 
-    /// Matches each requested array with an array of the checkpoint; `None` for an array that is missing and may be.
+    /// Matches each requested array with an array of the checkpoint. Returns `None` for a missing array if `fit` permits missing
+    /// arrays.
     fn fitted(&self, wanted: &[Wanted], fit: &Fit) -> Result<Vec<Option<&Stored>>> {
         let by_name: BTreeMap<&str, &Stored> =
             self.arrays.iter().map(|stored| (stored.entry.name.as_str(), stored)).collect();
@@ -189,7 +190,7 @@ impl Checkpoint {
 }
 
 impl Wanted {
-    /// The size of the elements of each region in bytes.
+    /// Returns the size of the elements of each region in bytes.
     fn bytes(&self) -> impl Iterator<Item = usize> + '_ {
         self.regions.iter().map(|region| region.elements().saturating_mul(self.dtype.bytes()))
     }

@@ -53,7 +53,7 @@ impl Graph {
 }
 
 impl State {
-    /// For each result of a `shard_map`, the names of axes that its specification omits and along which devices may differ.
+    /// Returns, for each result of a `shard_map`, the omitted axes of its specification along which devices may have different values.
     fn varying(&self, op: OpId, returned: &[Tensor<'_>]) -> Vec<Vec<String>> {
         let outer: Vec<_> = self.manual.iter().flatten().copied().collect();
         let mesh = &self.module.meshes[self.mesh];

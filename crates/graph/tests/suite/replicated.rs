@@ -34,13 +34,13 @@ fn meshes() -> [Mesh; 2] {
     ]
 }
 
-/// A psum whose gradient is the identity, as at the end of a layer with Megatron's tensor parallelism.
+/// Creates a psum whose gradient is the identity, as at the end of a layer with Megatron's tensor parallelism.
 fn megatron<'g>(g: &'g Graph, x: Tensor<'g>) -> Tensor<'g> {
     g.custom_vjp(x, |x| (x.psum("data"), ()), |(), dy| dy)
 }
 
-/// A loop whose first carried value differs between devices from the second iteration on. An analysis that visits the body once does not
-/// detect this.
+/// Creates a loop whose first carried value differs between devices from the second iteration on. An analysis that visits the body
+/// once does not detect this.
 fn fixed_point<'g>(g: &'g Graph, x: Tensor<'g>, w: Tensor<'g>) -> Tensor<'g> {
     g.fori(0, 3, (w, w, x), |_, (_, b, x)| (b, x, x)).0
 }

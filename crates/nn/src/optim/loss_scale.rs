@@ -19,7 +19,7 @@ pub struct LossScale {
 }
 
 impl Default for LossScale {
-    /// A factor of 2^15, doubled after 2000 finite steps.
+    /// Returns a loss scale with an initial factor of 2^15, doubled after 2000 finite steps.
     fn default() -> Self {
         LossScale { initial: 32768.0, factor: 2.0, growth_interval: 2000 }
     }

@@ -52,7 +52,7 @@ impl Rows {
         self.rows.get(&value).copied()
     }
 
-    /// All rows, in no particular order.
+    /// Returns all rows, in no particular order.
     pub(super) fn all(&self) -> impl Iterator<Item = Row> {
         self.rows.values().copied()
     }

@@ -60,7 +60,7 @@ impl Checkpoint {
     /// Opens an item of the checkpoint at a path of a store.
     ///
     /// # Errors
-    /// Those of [`Checkpoint::open`]; there is no item of this name (SH1314).
+    /// The errors of [`Checkpoint::open`]; there is no item of this name (SH1314).
     pub fn open_item(store: &Store, path: &str, item: Option<&str>) -> Result<Checkpoint> {
         let path = path.trim_matches('/');
         if !place::is_whole(store, path)? {

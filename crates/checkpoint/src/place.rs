@@ -46,8 +46,8 @@ impl Place {
         format!("{}{suffix}{item}/{name}", self.path)
     }
 
-    /// Sets whether the checkpoint is committed by a rename, which only stores in folders of a file system support. It is an error if the
-    /// path is empty.
+    /// Determines how the checkpoint is committed: by a rename in a folder of a file system, by a marker file in other stores. Returns an
+    /// error if the path is empty.
     pub(crate) fn in_store(self, store: &Store) -> Result<Place> {
         if self.path.is_empty() {
             return Err(CheckpointError::Settings("a checkpoint needs a name within its store".to_owned()));
@@ -55,7 +55,7 @@ impl Place {
         Ok(Place { renames: store.is_folder(), ..self })
     }
 
-    /// Deletes files left by an interrupted save to this location.
+    /// Deletes files left by an interrupted save to this location. Returns an error if a complete checkpoint exists there.
     pub(crate) fn begin(&self, store: &Store) -> Result<()> {
         if is_whole(store, &self.path)? {
             return Err(CheckpointError::Exists { path: store.shown(&self.path) });
@@ -63,7 +63,7 @@ impl Place {
         self.abandon(store)
     }
 
-    /// Deletes the files of a failed save to this location.
+    /// Deletes the files of a failed save to this location. Does nothing if the checkpoint is complete.
     pub(crate) fn abandon(&self, store: &Store) -> Result<()> {
         if is_whole(store, &self.path)? {
             return Ok(());

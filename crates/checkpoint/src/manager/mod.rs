@@ -104,7 +104,7 @@ impl CheckpointManager {
     /// Creates the manager of one of the processes of a job.
     ///
     /// # Errors
-    /// Those of [`CheckpointManager::new`], here or on another process (SH1310).
+    /// The errors of [`CheckpointManager::new`], here or on another process (SH1310).
     pub fn with_processes(
         store: &Store,
         folder: &str,
@@ -180,7 +180,7 @@ impl CheckpointManager {
     /// not keep are deleted.
     ///
     /// # Errors
-    /// Those of [`save`](crate::save), or of a save in the background before this one (SH1313).
+    /// The errors of [`save`](crate::save), or the error of an earlier background save (SH1313).
     pub fn save(&self, step: u64, state: &State, read: &Read<'_>) -> Result<()> {
         self.wait()?;
         self.shared.save(step, state, read)
@@ -233,7 +233,7 @@ impl CheckpointManager {
     /// Opens a step for reading.
     ///
     /// # Errors
-    /// Those of [`Checkpoint::open`]; if the step does not exist, the error lists the existing steps. A background save failed (SH1313).
+    /// The errors of [`Checkpoint::open`]; if the step does not exist, the error lists the existing steps. A background save failed (SH1313).
     pub fn open(&self, step: u64) -> Result<Checkpoint> {
         self.wait()?;
         let Shared { store, folder, .. } = &*self.shared;
@@ -249,7 +249,7 @@ impl CheckpointManager {
     /// Reads regions of a step; see [`Checkpoint::restore`].
     ///
     /// # Errors
-    /// Those of [`CheckpointManager::open`] and [`Checkpoint::restore`].
+    /// The errors of [`CheckpointManager::open`] and [`Checkpoint::restore`].
     pub fn restore(
         &self,
         step: u64,

@@ -37,7 +37,7 @@ const MOST_KEYS: usize = 16 << 20;
 /// Maximum number of decompressed bytes of all nodes of a tree.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The values of a database by key. The path of a value in a data file is relative to the root of the store.
+/// The values of a database by key. Paths of data files are relative to the root of the store.
 pub(crate) type Values = BTreeMap<String, Value>;
 
 /// Returns whether a folder contains a database, or per-process databases (`ocdbt.process_N`).

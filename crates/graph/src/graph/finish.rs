@@ -1,4 +1,4 @@
-//! Finishing a graph: a module, or all errors.
+//! Finishes a graph: returns its module, or all errors.
 
 use std::panic::Location;
 

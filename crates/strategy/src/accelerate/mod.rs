@@ -122,7 +122,7 @@ impl Accelerate {
     }
 }
 
-/// Keys without an effect, with a common reason.
+/// Keys that have no effect for the same reason.
 struct Idle {
     code: &'static str,
     reason: &'static str,

@@ -43,7 +43,7 @@ const THEN_STATE: u32 = 1;
 
 /// Annotates a training step, so that the compiler shards it according to a strategy on a mesh. Calls are inlined.
 ///
-/// * The batch is sharded along the axes of data parallelism, with examples in order.
+/// * The batch is sharded along the axes of data parallelism, in contiguous blocks of examples.
 /// * Axes named `model`, `tensor`, `tp` or `mp` shard weights within layers, and the vocabulary; `context`, `cp`, `sequence`, `seq`
 ///   or `sp` shard sequences; `expert`, `experts` or `ep` shard experts and the batch. If an axis shards a weight dimension that the program
 ///   reshapes into several parts (queries, keys and values of one matmul), the parts are rewritten as slices of the dimension.

@@ -27,7 +27,7 @@ const HOST: &str = "pinned_host";
 /// Memory of the device.
 const DEVICE: &str = "device";
 
-/// For transfers below this size, the launch takes longer than the transfer: about ten microseconds.
+/// For transfers of fewer bytes, the launch takes longer than the transfer: about ten microseconds.
 const SMALL: u64 = 64 << 10;
 /// State smaller than this fraction (1/1000) of a device's state may stay on the device.
 const PART: u64 = 1000;

@@ -75,7 +75,7 @@ impl Rows {
         }
     }
 
-    /// Returns the type to which all users cast a row, and records the operations in between.
+    /// Returns the type to which all users cast a row, and records the operations between the row and the casts.
     fn narrow(
         &mut self,
         module: &Module,

@@ -1,6 +1,6 @@
 //! Names of linear layers.
 
-/// The last part of a weight's name if it is not part of the layer's name.
+/// Last parts of weight names that only denote the weight and are not part of the layer's name.
 const WEIGHTS: [&str; 3] = ["kernel", "weight", "w"];
 
 /// Returns the name of a weight's layer: `params['layers'][0]['wq']['kernel']` belongs to `params.layers.0.wq`.

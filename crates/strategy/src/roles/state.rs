@@ -76,7 +76,7 @@ impl States<'_, '_> {
         };
         let mut untold = untold_by(self, roles);
         for (_, value) in numbers {
-            // A scalar that is computed from a next value, such as the norm of an update, does not train that state.
+            // A scalar that is computed from the next value of state, such as the norm of an update, does not train that state.
             let (moves_with, behind) = (facts.floats.of(value), behind_next.of(value));
             if !untold.iter().any(|&i| moves_with.contains(i) && !behind.contains(i)) {
                 continue;

@@ -19,7 +19,7 @@ pub struct Entry {
     /// The shape of the separately written blocks, including padding: the local shape of the sharding with which the array is saved. If a
     /// size of `shape` is not a multiple of the size in `block`, the last block of that dimension holds fewer elements.
     pub block: Vec<usize>,
-    /// The sharding with which the array was saved; restoring does not depend on it.
+    /// The sharding with which the array was saved; a restore does not depend on this sharding.
     pub sharding: Option<Sharding>,
 }
 

@@ -1,4 +1,4 @@
-//! The file `shardc.json` of a checkpoint: its contents, and the checksums of its files.
+//! The file `shardc.json` of a checkpoint: the entries and metadata of the checkpoint, and the checksums of its files.
 //!
 //! Orbax ignores this file. Checkpoints written by Orbax do not have it: their metadata is read from Orbax's own files, which have no
 //! block sizes and no checksums of metadata.
@@ -28,8 +28,8 @@ pub struct Info {
     pub program: Option<String>,
     /// Other metadata of the caller: strings by key.
     pub notes: BTreeMap<String, String>,
-    /// The Python pytree whose leaves are the arrays, if the caller knows it when it saves. When a checkpoint is read, this is `None`: use
-    /// [`Checkpoint::tree`](crate::Checkpoint::tree).
+    /// The Python pytree whose leaves are the arrays, if the caller knows the pytree when saving. In the metadata of a checkpoint that
+    /// was read, the field is `None`: use [`Checkpoint::tree`](crate::Checkpoint::tree).
     pub tree: Option<Tree>,
 }
 

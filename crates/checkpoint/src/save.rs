@@ -94,7 +94,8 @@ pub(crate) fn write(
     let said = agree(processes, &step("begin"), begin())?;
     let slices = all_slices(&said, state)?;
     check_slices(&state.entries, &slices)?;
-    // Deletes the files of a failed save. If that fails, the error is ignored: the files only take space, and the next save deletes them.
+    // Deletes the files of a failed save. If the deletion fails, its error is ignored: the files only take space, and the next save
+    // deletes them.
     let tidy = |outcome: Result<Vec<Vec<u8>>>| {
         outcome.inspect_err(|_| {
             if is_first {

@@ -1,4 +1,4 @@
-//! Zarr metadata (`zarr.json`) of an array: writes it, reads it, and builds the decoders that it specifies.
+//! Writes and reads the Zarr metadata (`zarr.json`) of an array, and builds the decoders that the metadata specifies.
 
 use std::num::NonZeroU64;
 
@@ -13,7 +13,7 @@ use zarrs::metadata::v3::MetadataV3;
 use super::{dtype, fill, tile::tile_of};
 use crate::entry::Entry;
 
-/// An array as it is stored: gives the names of its blocks' files, and decodes them.
+/// A stored array: gives the names of the files of its blocks, and decodes these files.
 #[derive(Debug)]
 pub(crate) struct StoredArray {
     pub(crate) dtype: DType,

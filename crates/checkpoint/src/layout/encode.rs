@@ -201,7 +201,7 @@ mod tests {
             pieces.extend_from_slice(piece);
             Ok(())
         };
-        // If the file can be split, encodes the part before the split from only its own elements.
+        // If the file can be split, encodes the part before the split from only the elements of that part.
         let whole = BlockFile::new(entry, &elements, &entry.block);
         match whole.cut(1 << 20) {
             None => whole.pieces(0..whole.count(), &mut append).unwrap(),

@@ -140,7 +140,7 @@ pub(crate) fn shardings(entries: &[Entry]) -> Option<Value> {
     Some(Value::Object(all))
 }
 
-/// Returns the sharding of an entry, where `all` is the content of the file [`SHARDING`]; `None` if it has none.
+/// Returns the sharding of an entry, where `all` is the content of the file [`SHARDING`]; `None` if the entry has no sharding.
 pub(crate) fn sharding_of(all: &Value, name: &str) -> Option<Sharding> {
     let value: Value = serde_json::from_str(all[base64(name.as_bytes())].as_str()?).ok()?;
     let strings = |list: &Value| -> Option<Vec<String>> {

@@ -15,7 +15,8 @@ const LONG: usize = 16;
 /// The maximum number of parts into which a dimension is divided at a time.
 const MOST_PARTS: usize = 64;
 
-/// Returns the shape of a block's tiles. Each of its sizes divides that of the block. `width` is the size of an element in bytes.
+/// Returns the shape of a block's tiles. Each size of a tile divides the corresponding size of the block. `width` is the size of an
+/// element in bytes.
 ///
 /// Dimensions other than the last are divided first, unless rows along the last dimension are very long. So the rows of a tile are
 /// contiguous and long, but a tile does not span the entire block, and a process with a different sharding reads little more than its own

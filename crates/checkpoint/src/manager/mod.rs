@@ -205,7 +205,7 @@ impl CheckpointManager {
             })?;
             Ok(((entry.name.clone(), slice.region.clone()), value))
         };
-        // This uses several threads because page faults on newly allocated memory take longer than the copy.
+        // Several threads copy in parallel, because page faults on newly allocated memory take longer than the copy.
         let values = parallel::each(parallel::threads(1, COPIERS), state.slices.len(), &copy)?;
         let values: BTreeMap<_, _> = values.into_iter().collect();
         let (shared, state) = (Arc::clone(&self.shared), state.clone());
@@ -233,7 +233,8 @@ impl CheckpointManager {
     /// Opens a step for reading.
     ///
     /// # Errors
-    /// The errors of [`Checkpoint::open`]; if the step does not exist, the error lists the existing steps. A background save failed (SH1313).
+    /// The errors of [`Checkpoint::open`]; if the step does not exist, the error lists the existing steps. A background save failed
+    /// (SH1313).
     pub fn open(&self, step: u64) -> Result<Checkpoint> {
         self.wait()?;
         let Shared { store, folder, .. } = &*self.shared;

@@ -155,7 +155,7 @@ impl Checkpoint {
     }
 
     /// Matches each requested array with an array of the checkpoint. Returns `None` for a missing array if `fit` permits missing
-    /// arrays.
+    /// arrays; otherwise a missing array is an error.
     fn fitted(&self, wanted: &[Wanted], fit: &Fit) -> Result<Vec<Option<&Stored>>> {
         let by_name: BTreeMap<&str, &Stored> =
             self.arrays.iter().map(|stored| (stored.entry.name.as_str(), stored)).collect();
@@ -196,7 +196,7 @@ impl Wanted {
     }
 }
 
-/// The numbers of threads and bytes with which regions are read.
+/// Parameters for reading regions: the number of threads, and sizes in bytes.
 struct Reading {
     readers: usize,
     /// The maximum number of bytes of regions that are in memory at a time.
@@ -208,7 +208,8 @@ struct Reading {
 }
 
 impl Reading {
-    /// Chooses the parameters; `is_folder` is false for an object store, and `largest` is the size of the largest region in bytes.
+    /// Chooses the parameters for reading; `is_folder` is false for an object store, and `largest` is the size of the largest region
+    /// in bytes.
     fn new(is_folder: bool, largest: usize) -> Reading {
         let limit = largest.saturating_mul(2).saturating_sub(OWN).max(largest);
         if is_folder {

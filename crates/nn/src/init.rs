@@ -39,7 +39,7 @@ pub enum Init {
     NormOf {
         /// The full name of the other variable.
         of: String,
-        /// The number of leading dimensions that the norms reduce, not counting those of stacks.
+        /// The number of leading dimensions that the norms reduce, not counting the dimensions that index the layers of stacks.
         axes: usize,
     },
 }

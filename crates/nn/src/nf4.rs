@@ -132,7 +132,7 @@ impl Nf4 {
         };
         let packed = payload.bitcast(word);
         let per_word = BLOCK / 2 / words;
-        // The first byte of all storage elements, then the second of all of them, and so on.
+        // `bytes` contains the first byte of all storage elements, then the second byte of all elements, and so on.
         let byte = |i: i64| (packed.shift_right_logical(8 * i) & 255).to(DType::BF16);
         let bytes: Vec<Tensor<'g>> = (0..per_word).map(byte).collect();
         let is_there = |row: i64, column: i64| column / 2 == row % words * per_word + row / words;

@@ -121,7 +121,7 @@ pub(crate) fn finish<'g>(
         }
     }
     for (entry, &argument) in entries.values().zip(&arguments) {
-        // Optimizer state is sharded like its parameter, a copy like the variable whose initial values it copies.
+        // Optimizer state is sharded like its parameter; a copy is sharded like the variable whose initial values it copies.
         let Variable { of, init, .. } = &entry.variable;
         let source = match init {
             Init::CopyOf(name) => Some(name),

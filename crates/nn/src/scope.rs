@@ -328,7 +328,7 @@ impl<'g> Scope<'g> {
             [] => whole,
             [number] => whole.dynamic_index(0, number),
             _ if whole.is_poisoned() => whole,
-            // A single slice over all stack dimensions: slicing them one by one would copy all layers of the inner stack.
+            // A single slice over all stack dimensions: slicing the dimensions one by one would copy all layers of the inner stack.
             numbers => {
                 let own = whole.shape().split_off(numbers.len());
                 let zero = self.graph.scalar(0.0, DType::I32);
@@ -525,9 +525,9 @@ impl<'g> Scope<'g> {
         key
     }
 
-    /// Runs a stack of identical layers as a loop (`jax.lax.scan`): `layer` is traced once and runs `layers` times, each time with its own
-    /// variables. Their leading dimension indexes the layers; with nested stacks, the leading two dimensions index the outer and the inner
-    /// layers.
+    /// Runs a stack of identical layers as a loop (`jax.lax.scan`): `layer` is traced once and runs `layers` times, each time with its
+    /// own variables. The leading dimension of the variables indexes the layers; with nested stacks, the leading two dimensions index
+    /// the outer and the inner layers.
     ///
     /// A captured key produces the same numbers in each layer: use [`Scope::key`] of the scope passed to `layer`. Variables cannot be set
     /// in `layer`, since a loop returns only its loop-carried values; build layers with statistics one by one.

@@ -12,7 +12,7 @@ use crate::tensor::Tensor;
 #[derive(Clone, Debug, Default)]
 pub struct StateDict {
     tensors: IndexMap<String, Tensor>,
-    /// `__metadata__` of a safetensors file: strings by key.
+    /// Strings by key: `__metadata__` of a safetensors file, or the numbers and strings of a DCP checkpoint.
     pub metadata: BTreeMap<String, String>,
 }
 

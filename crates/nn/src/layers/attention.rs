@@ -32,8 +32,8 @@ impl Seen {
     }
 }
 
-/// Returns the ALiBi slope of each head: powers of `2^(-8 / heads)` if the number of heads is a power of two. Otherwise the slopes for the
-/// next smaller power of two, then every other slope for the next larger one.
+/// Returns the ALiBi slope of each head: powers of `2^(-8 / heads)` if the number of heads is a power of two. Otherwise, returns the
+/// slopes for the next smaller power of two, followed by every second slope for the next larger power of two.
 ///
 /// ```
 /// # use shardc_nn::layers::*;

@@ -28,7 +28,7 @@ pub struct Moe {
     pub top_k: i64,
     /// Hidden dimension of an expert.
     pub hidden: i64,
-    /// Capacity factor: an expert's capacity is this many times `time * top_k / num_experts` tokens of a row.
+    /// Capacity factor: the capacity of an expert is this factor times `time * top_k / num_experts` tokens of each row.
     pub capacity_factor: f64,
     /// Activation function.
     pub activation: Activation,

@@ -70,7 +70,7 @@ impl Program {
         drawn
     }
 
-    /// Returns the regions of an operation, with the iteration numbers of the enclosing loops: the first carried value of each.
+    /// Returns the regions of an operation, with the iteration numbers of the enclosing loops: the first carried value of each loop.
     fn bodies(&self, of: Option<OpId>, around: &[ValueId]) -> Vec<(RegionId, Vec<ValueId>)> {
         let regions = match of {
             Some(op) => self.module.ops[op].regions.to_vec(),

@@ -6,7 +6,8 @@ use super::value::Value;
 use crate::dict::StateDict;
 use crate::error::{ErrorKind, Result, StateDictError};
 
-/// The keys under which the root object of a `torch.save` file may have the state dict, if it also contains other values than tensors.
+/// The keys under which the root object of a `torch.save` file may have the state dict, if the root object also contains values other
+/// than tensors.
 const KEYS: [&str; 2] = ["model", "state_dict"];
 
 /// Opens the state dict of a `torch.save` file: the dict at `key`, with dots between nested keys. Without a key, the state dict is the

@@ -154,7 +154,7 @@ pub(crate) fn finish<'g>(
 }
 
 /// Replaces errors about variables whose next value is a tensor of a closure. These errors are located at `end`, the call of
-/// [`Scope::finish`]; the new error is located at the line that set the variable, and its message says how to fix the error. Later errors
+/// `Scope::finish`; the new error is located at the line that set the variable, and its message says how to fix the error. Later errors
 /// at `end` about tensors of closures are duplicates and are dropped.
 fn with_causes(
     errors: GraphErrors,

@@ -136,7 +136,7 @@ pub enum ErrorKind {
     /// A function cannot be differentiated.
     #[error("{}", .0.message)]
     Gradient(Box<Diagnostic>),
-    /// A collective is along an axis that is manual in no enclosing `shard_map`.
+    /// A collective names an axis that is not manual in any enclosing `shard_map`.
     #[error("no enclosing shard_map has the manual axis {axis:?}")]
     NotManual {
         /// The name of the axis of the collective.
@@ -216,8 +216,7 @@ impl ErrorKind {
         }
     }
 
-    /// Replaces the tensor index of [`ErrorKind::Carried`] by `number` of the index, which is the index among the tensors that the
-    /// caller passed.
+    /// Replaces the tensor index of [`ErrorKind::Carried`] by `number(index)`, the index among the tensors that the caller passed.
     pub(crate) fn numbered(mut self, number: impl FnOnce(usize) -> usize) -> Self {
         if let ErrorKind::Carried { at, .. } = &mut self {
             *at = number(*at);

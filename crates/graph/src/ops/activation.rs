@@ -384,8 +384,8 @@ impl<'g> Tensor<'g> {
         shifted - shifted.exp().sum_keepdims(axes).log()
     }
 
-    /// [`softmax`](Tensor::softmax) of the elements where `mask`, which broadcasts, is true; the result is zero elsewhere. If the mask is
-    /// false everywhere along the dimensions, all results are zero.
+    /// Returns the [`softmax`](Tensor::softmax) of the elements where `mask` is true, and zero elsewhere; `mask` broadcasts. If the
+    /// mask is false everywhere along the dimensions, all results are zero.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

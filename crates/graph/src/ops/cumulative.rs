@@ -103,7 +103,7 @@ impl<'g> Tensor<'g> {
         self.graph().associative_scan(self, axis, false, Tensor::logaddexp)
     }
 
-    /// Differences of adjacent elements along dimension `axis`; its size decreases by one.
+    /// Differences of adjacent elements along dimension `axis`; the size of the dimension decreases by one.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

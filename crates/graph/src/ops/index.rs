@@ -40,7 +40,7 @@ impl<'g> Tensor<'g> {
         self.take_with(indices, axis, OutOfBounds::Clip)
     }
 
-    /// [`take`](Tensor::take) with a choice of the handling of out-of-bounds indices.
+    /// [`take`](Tensor::take) with a choice of how out-of-bounds indices are handled.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh, OutOfBounds};
@@ -106,7 +106,7 @@ impl<'g> Tensor<'g> {
         self.take_along_axis_with(indices, axis, OutOfBounds::Clip)
     }
 
-    /// [`take_along_axis`](Tensor::take_along_axis) with a choice of the handling of out-of-bounds indices.
+    /// [`take_along_axis`](Tensor::take_along_axis) with a choice of how out-of-bounds indices are handled.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, OutOfBounds};

@@ -12,9 +12,10 @@ impl Graph {
     /// `in_specs` specifies. `body` returns local blocks, from which the results are assembled as `out_specs` specifies. `body` can
     /// use collectives such as [`psum`](crate::Tensor::psum) and [`all_gather`](crate::Tensor::all_gather).
     ///
-    /// Tensors that `body` captures are replicated. If a result specification omits an axis, the devices along that axis must return the
-    /// same value. Examples are a sum over the axis, and a value computed only from inputs that are not sharded over the axis. If equality
-    /// cannot be inferred, the call reports an error, unless [`assume_replicated`](crate::Tensor::assume_replicated) asserts equality.
+    /// Tensors that `body` captures are replicated. If a result specification omits an axis, the devices along that axis must return
+    /// the same value. Examples of such values are a sum over the axis, and a value computed only from inputs that are not sharded
+    /// over the axis. If equality cannot be inferred, the call reports an error, unless
+    /// [`assume_replicated`](crate::Tensor::assume_replicated) asserts equality.
     ///
     /// ```
     /// use shardc_graph::{DType::F32, Graph, Mesh, spec};

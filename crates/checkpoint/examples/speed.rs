@@ -8,7 +8,7 @@
 //!   the state in memory;
 //! * `speed plain FOLDER GIBIBYTES MEBIBYTES`: writes one file of this many gibibytes, block by block, as `dd` does with `conv=fsync`.
 //!
-//! It prints JSON: seconds, bytes of the state, and the peak increase of the process's memory in bytes.
+//! The program prints JSON: seconds, bytes of the state, and the peak increase of the process's memory in bytes.
 
 #![allow(clippy::print_stdout, reason = "its output is JSON on standard output")]
 

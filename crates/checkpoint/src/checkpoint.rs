@@ -48,7 +48,7 @@ pub(crate) struct Stored {
 impl Checkpoint {
     /// Opens the checkpoint at a path of a store: one written by [`save`](crate::save), a step of a
     /// [`CheckpointManager`](crate::CheckpointManager), or any checkpoint of Orbax. If the checkpoint consists of items (states saved
-    /// together, each in its own folder), this opens the item `default`, or the only item.
+    /// together, each in its own folder), opens the item `default`, or the only item.
     ///
     /// # Errors
     /// The checkpoint does not exist or is incomplete (SH1305); it has several items (SH1314); its metadata is damaged (SH1307, SH1308) or
@@ -60,7 +60,7 @@ impl Checkpoint {
     /// Opens an item of the checkpoint at a path of a store.
     ///
     /// # Errors
-    /// Those of [`Checkpoint::open`]; there is no item of this name (SH1314).
+    /// The errors of [`Checkpoint::open`]; there is no item of this name (SH1314).
     pub fn open_item(store: &Store, path: &str, item: Option<&str>) -> Result<Checkpoint> {
         let path = path.trim_matches('/');
         if !place::is_whole(store, path)? {
@@ -83,36 +83,36 @@ impl Checkpoint {
         }
     }
 
-    /// The arrays, in the order in which they were saved.
+    /// Returns the arrays, in the order in which they were saved.
     pub fn entries(&self) -> impl ExactSizeIterator<Item = &Entry> {
         self.arrays.iter().map(|stored| &stored.entry)
     }
 
-    /// The metadata that the caller of [`save`](crate::save) passed; empty for checkpoints of Orbax.
+    /// Returns the metadata that the caller of [`save`](crate::save) passed; empty for checkpoints of Orbax.
     #[must_use]
     pub fn info(&self) -> &Info {
         &self.info
     }
 
-    /// The Python pytree whose leaves are the arrays, if its metadata can be read.
+    /// Returns the Python pytree whose leaves are the arrays, if its metadata can be read.
     #[must_use]
     pub fn tree(&self) -> Option<&Tree> {
         self.tree.as_ref()
     }
 
-    /// The number of processes that saved it; `None` for checkpoints of Orbax.
+    /// Returns the number of processes that saved the checkpoint; `None` for checkpoints of Orbax.
     #[must_use]
     pub fn processes(&self) -> Option<usize> {
         self.processes
     }
 
-    /// The full path of the checkpoint in its file system or object store, for messages.
+    /// Returns the full path of the checkpoint in its file system or object store, for messages.
     #[must_use]
     pub fn place(&self) -> String {
         self.store.shown(&self.path)
     }
 
-    /// The total size of the elements of all arrays, in bytes.
+    /// Returns the total size of the elements of all arrays, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.entries().map(|e| e.shape.iter().fold(e.dtype.bytes() as u64, |n, &d| n * d as u64)).sum()

@@ -33,8 +33,8 @@ pub enum Difference {
     },
 }
 
-/// Compares two checkpoints: names, types, shapes and, if `values` is set, every bit of the elements. Shardings are ignored. Differences
-/// are in the order of the arrays in the first checkpoint; those of arrays that only the second has are last.
+/// Compares two checkpoints: names, types, shapes and, if `values` is set, every bit of the elements. Shardings are ignored.
+/// Differences are in the order of the arrays in the first checkpoint, followed by the arrays that only the second checkpoint has.
 ///
 /// # Errors
 /// A file is damaged (SH1308), or a store fails (SH1301).

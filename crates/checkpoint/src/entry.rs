@@ -19,7 +19,7 @@ pub struct Entry {
     /// The shape of the separately written blocks, including padding: the local shape of the sharding with which the array is saved. If a
     /// size of `shape` is not a multiple of the size in `block`, the last block of that dimension holds fewer elements.
     pub block: Vec<usize>,
-    /// The sharding with which the array was saved; restoring does not depend on it.
+    /// The sharding with which the array was saved; a restore does not depend on this sharding.
     pub sharding: Option<Sharding>,
 }
 
@@ -55,7 +55,7 @@ impl Entry {
         Entry { block, ..Entry::whole(name, dtype, shape) }
     }
 
-    /// The regions of all blocks that have elements, in row-major order of the grid.
+    /// Returns the regions of all blocks that have elements, in row-major order of the grid.
     #[must_use]
     pub fn blocks(&self) -> Vec<Region> {
         let grid = self.grid();
@@ -66,7 +66,7 @@ impl Entry {
         Grid::new(&self.shape, &self.block)
     }
 
-    /// The type and shape as text: `bf16[4, 8]`.
+    /// Returns the type and shape as text: `bf16[4, 8]`.
     pub(crate) fn ty(&self) -> String {
         format!("{}{:?}", self.dtype, self.shape)
     }

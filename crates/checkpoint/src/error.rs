@@ -20,7 +20,7 @@ pub enum CheckpointError {
         /// The store's message.
         reason: String,
     },
-    /// The names, shapes or block shapes of entries do not permit saving them; one message for each invalid entry.
+    /// The names, shapes or block shapes of some entries are invalid; one message for each invalid entry.
     #[error("the state cannot be saved: {}", .0.join("; "))]
     Entries(Vec<String>),
     /// The slices of all processes together do not cover the entries: each block must be in exactly one slice. One message for each invalid
@@ -43,7 +43,7 @@ pub enum CheckpointError {
         /// The steps that exist at this path.
         there: Vec<u64>,
     },
-    /// A checkpoint has several items and none was requested, or it lacks the requested item.
+    /// A checkpoint has several items and the caller requested none, or the requested item does not exist.
     #[error("{}", item_text(.path, .asked.as_deref(), .items))]
     Item {
         /// The path of the checkpoint.
@@ -139,7 +139,7 @@ impl std::fmt::Display for Mismatch {
 }
 
 impl CheckpointError {
-    /// The stable code of the error, such as `SH1301`.
+    /// Returns the stable code of the error, such as `SH1301`.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -160,7 +160,7 @@ impl CheckpointError {
         }
     }
 
-    /// The action that the user can take to fix the problem.
+    /// Returns the action that the user can take to fix the problem.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {

@@ -44,7 +44,8 @@ pub(crate) fn open(store: &Store, path: &str) -> Result<Foreign> {
         }
         false => None,
     };
-    // Releases of Orbax that do not write this field omit the files of blocks that contain only the fill value.
+    // Releases of Orbax that do not write `store_array_data_equal_to_fill_value` omit the files of blocks that contain only the fill
+    // value.
     let absent_is_fill = metadata["store_array_data_equal_to_fill_value"] != true;
     let objects = Objects::new(values, absent_is_fill);
     let shardings = json(orbax::SHARDING).unwrap_or(Value::Null);

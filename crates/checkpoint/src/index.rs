@@ -1,4 +1,4 @@
-//! The file `shardc.json` of a checkpoint: its contents, and the checksums of its files.
+//! The file `shardc.json` of a checkpoint: the entries and metadata of the checkpoint, and the checksums of its files.
 //!
 //! Orbax ignores this file. Checkpoints written by Orbax do not have it: their metadata is read from Orbax's own files, which have no
 //! block sizes and no checksums of metadata.
@@ -28,8 +28,8 @@ pub struct Info {
     pub program: Option<String>,
     /// Other metadata of the caller: strings by key.
     pub notes: BTreeMap<String, String>,
-    /// The Python pytree whose leaves are the arrays, if the caller knows it when it saves. When a checkpoint is read, this is `None`: use
-    /// [`Checkpoint::tree`](crate::Checkpoint::tree).
+    /// The Python pytree whose leaves are the arrays, if the caller knows the pytree when saving. In the metadata of a checkpoint that
+    /// was read, the field is `None`: use [`Checkpoint::tree`](crate::Checkpoint::tree).
     pub tree: Option<Tree>,
 }
 
@@ -103,7 +103,7 @@ impl Index {
         Ok(format!("{{\"file_crc32c\": {},\n\"index\": {json}}}\n", crc32c(json.as_bytes())))
     }
 
-    /// Parses the text of `shardc.json`. The error is a message.
+    /// Parses the text of `shardc.json`. An error is returned as its message.
     pub(crate) fn read(bytes: &[u8]) -> Result<Index, String> {
         let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
         let parts = text
@@ -132,7 +132,7 @@ impl Index {
         self.processes
     }
 
-    /// The checksums of metadata files other than `zarr.json`, by file name.
+    /// Returns the checksums of metadata files other than `zarr.json`, by file name.
     pub(crate) fn checksums(&self) -> &BTreeMap<String, u32> {
         &self.crc32c
     }

@@ -51,7 +51,7 @@ pub(crate) fn folder(store: &Store, path: &str, item: Option<&str>) -> Result<Op
     }
 }
 
-/// Whether a folder contains a state with arrays.
+/// Returns whether a folder contains a state with arrays.
 fn is_state(store: &Store, folder: &str) -> Result<bool> {
     for file in [index::FILE, orbax::TREE] {
         if store.size(&join(folder, file))?.is_some() {

@@ -2,8 +2,8 @@
 //!
 //! Internal: this crate may change in any release. Front ends use `shardc::checkpoint`.
 //!
-//! A state consists of arrays sharded over devices of several processes. [`save`] writes it; each process writes its own blocks.
-//! [`Checkpoint`] reads the regions that each process needs, independently of the sharding with which they were saved.
+//! A state consists of arrays sharded over devices of several processes. [`save`] writes a state; each process writes its own blocks.
+//! [`Checkpoint`] reads the regions that each process needs, independently of the sharding with which the arrays were saved.
 //! [`CheckpointManager`] manages a folder with a checkpoint for each of several training steps. This crate does not depend on devices,
 //! programs or sharded arrays: it uses names, types, shapes, boxes of elements ([`Region`]) and bytes.
 //!
@@ -15,8 +15,8 @@
 //!
 //! * each array is a folder named after the array, with `zarr.json` and a file for each block of its sharding (`c/1/0`). A dimension
 //!   that is sharded `k` ways has blocks of `ceil(n / k)` elements; the last may be smaller, and blocks beyond the end are omitted;
-//! * a block of more than a mebibyte is divided into tiles (`sharding_indexed`), so that another sharding reads only the tiles that
-//!   it needs. Each tile, and each index of tiles, ends with its CRC-32C;
+//! * a block of more than a mebibyte is divided into tiles (`sharding_indexed`), so that a restore with another sharding reads only
+//!   the tiles that it needs. Each tile, and each index of tiles, ends with its CRC-32C;
 //! * `_METADATA` contains the pytree with the names of arrays, and `_sharding` their meshes and partition specs. `shardc.json` contains
 //!   data that Orbax does not store: sizes of files and checksums of all metadata;
 //! * elements of any type of `shardc_ir` are restored bit for bit: see `layout/dtype.rs` for types that Zarr does not name.

@@ -13,7 +13,7 @@ use crate::store::{Store, join};
 pub(crate) struct Objects {
     /// The values of the checkpoint's OCDBT database; `None` if each object is a file.
     values: Option<Values>,
-    /// Whether a missing block is not damage: blocks that contain only the fill value were not written.
+    /// Whether blocks may be missing: blocks that contain only the fill value were not written. Otherwise a missing block is damage.
     absent_is_fill: bool,
 }
 

@@ -25,12 +25,12 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// A checkpoint without items, in the folder `path`.
+    /// Creates the location of a checkpoint without items, in the folder `path`.
     pub(crate) fn plain(path: &str) -> Place {
         Place { path: path.trim_matches('/').to_owned(), item: "", renames: false }
     }
 
-    /// A step of a checkpoint manager, in Orbax's layout: `PATH/STEP/default`.
+    /// Creates the location of a step of a checkpoint manager, in Orbax's layout: `PATH/STEP/default`.
     pub(crate) fn step(path: &str, step: u64) -> Place {
         Place { path: join(path, &step.to_string()), item: orbax::ITEM, renames: false }
     }
@@ -46,8 +46,8 @@ impl Place {
         format!("{}{suffix}{item}/{name}", self.path)
     }
 
-    /// Sets whether the checkpoint is committed by a rename, which only stores in folders of a file system support. It is an error if the
-    /// path is empty.
+    /// Determines how the checkpoint is committed: by a rename in a folder of a file system, by a marker file in other stores. Returns an
+    /// error if the path is empty.
     pub(crate) fn in_store(self, store: &Store) -> Result<Place> {
         if self.path.is_empty() {
             return Err(CheckpointError::Settings("a checkpoint needs a name within its store".to_owned()));
@@ -55,7 +55,7 @@ impl Place {
         Ok(Place { renames: store.is_folder(), ..self })
     }
 
-    /// Deletes files left by an interrupted save to this location.
+    /// Deletes files left by an interrupted save to this location. Returns an error if a complete checkpoint exists there.
     pub(crate) fn begin(&self, store: &Store) -> Result<()> {
         if is_whole(store, &self.path)? {
             return Err(CheckpointError::Exists { path: store.shown(&self.path) });
@@ -63,7 +63,7 @@ impl Place {
         self.abandon(store)
     }
 
-    /// Deletes the files of this save, after it failed.
+    /// Deletes the files of a failed save to this location. Does nothing if the checkpoint is complete.
     pub(crate) fn abandon(&self, store: &Store) -> Result<()> {
         if is_whole(store, &self.path)? {
             return Ok(());
@@ -93,7 +93,7 @@ impl Place {
     }
 }
 
-/// Whether there is a complete checkpoint of shardc or Orbax at a path.
+/// Returns whether there is a complete checkpoint of shardc or Orbax at a path.
 pub(crate) fn is_whole(store: &Store, path: &str) -> Result<bool> {
     if path.ends_with(orbax::UNFINISHED) {
         return Ok(false);
@@ -101,19 +101,19 @@ pub(crate) fn is_whole(store: &Store, path: &str) -> Result<bool> {
     if store.size(&join(path, orbax::COMMIT))?.is_some() {
         return Ok(true);
     }
-    // Older releases of Orbax do not write this file. Their checkpoints are supported only on file systems, where a checkpoint under its
-    // final name is complete.
+    // Older releases of Orbax do not write `commit_success.txt`. Their checkpoints are supported only on file systems, where a
+    // checkpoint under its final name is complete.
     if !store.is_folder() {
         return Ok(false);
     }
     if store.size(&join(path, orbax::TREE))?.is_some() {
         return Ok(true);
     }
-    // This is false for a folder of steps: its states are not in its direct subfolders, but one level deeper.
+    // In a folder of steps, no item is found, because the states are one level deeper than items.
     Ok(!items::items(store, path)?.is_empty())
 }
 
-/// Deletes a checkpoint. If this is interrupted, the checkpoint no longer counts as complete.
+/// Deletes a checkpoint. If the deletion is interrupted, the checkpoint no longer counts as complete.
 pub(crate) fn delete(store: &Store, path: &str) -> Result<()> {
     if store.is_folder() {
         let gone = format!("{path}{DELETED}");

@@ -138,7 +138,7 @@ impl Room {
         Room { bytes, start }
     }
 
-    /// The first `bytes` of the buffer, or the entire buffer if it is smaller.
+    /// Returns the first `bytes` of the buffer, or the entire buffer if it is smaller.
     fn piece(&mut self, bytes: usize) -> &mut [u8] {
         &mut self.bytes[self.start..self.start + bytes.min(PIECE)]
     }

@@ -10,19 +10,19 @@ pub struct Region {
 }
 
 impl Region {
-    /// The region that covers an entire array.
+    /// Returns the region that covers an entire array.
     #[must_use]
     pub fn whole(shape: &[usize]) -> Region {
         Region { offset: vec![0; shape.len()], shape: shape.to_vec() }
     }
 
-    /// The number of elements in the box.
+    /// Returns the number of elements in the box.
     #[must_use]
     pub fn elements(&self) -> usize {
         self.shape.iter().fold(1, |all: usize, &n| all.saturating_mul(n))
     }
 
-    /// The intersection of two boxes of the same rank; `None` if it is empty.
+    /// Returns the intersection of two boxes of the same rank; `None` if it is empty.
     #[must_use]
     pub fn overlap(&self, other: &Region) -> Option<Region> {
         let mut common = Region { offset: Vec::new(), shape: Vec::new() };
@@ -38,7 +38,7 @@ impl Region {
         Some(common)
     }
 
-    /// Whether the box is within an array of this shape.
+    /// Returns whether the box is within an array of this shape.
     pub(crate) fn fits(&self, shape: &[usize]) -> bool {
         self.offset.len() == shape.len()
             && self.shape.len() == shape.len()
@@ -104,7 +104,7 @@ impl Grid {
         Grid { shape: shape.to_vec(), block: block.to_vec() }
     }
 
-    /// The number of blocks in each dimension.
+    /// Returns the number of blocks in each dimension.
     pub(crate) fn counts(&self) -> Vec<usize> {
         self.shape.iter().zip(&self.block).map(|(&n, &b)| n.div_ceil(b)).collect()
     }

@@ -14,7 +14,7 @@ impl Checkpoint {
     /// Reads a region of an array; returns its elements, row-major.
     ///
     /// # Errors
-    /// Those of [`Checkpoint::restore`].
+    /// The errors of [`Checkpoint::restore`].
     pub fn read(&self, name: &str, region: &Region) -> Result<Vec<u8>> {
         let Some(entry) = self.entries().find(|entry| entry.name == name) else {
             let missing = vec![name.to_owned()];
@@ -38,10 +38,10 @@ impl Checkpoint {
 
 /// A source of named arrays whose regions can be read: a checkpoint, or data of the caller.
 pub trait Source: Sync {
-    /// The arrays, in order.
+    /// Returns the arrays, in order.
     fn arrays(&self) -> Vec<Entry>;
 
-    /// The metadata to save with the arrays; empty by default.
+    /// Returns the metadata to save with the arrays; empty by default.
     fn about(&self) -> Info {
         Info::default()
     }
@@ -71,7 +71,7 @@ impl Source for Checkpoint {
 /// are divided among all processes. The metadata is that of `from`.
 ///
 /// # Errors
-/// Those of [`save`](crate::save()) and [`Checkpoint::restore`].
+/// The errors of [`save`](crate::save()) and [`Checkpoint::restore`].
 pub fn reshard(
     from: &dyn Source,
     entries: Vec<Entry>,

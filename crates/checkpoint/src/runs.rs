@@ -4,7 +4,7 @@ use std::iter::Peekable;
 
 use crate::region::Region;
 
-/// A run: bytes that are contiguous in the row-major elements of both of two regions.
+/// A run: bytes that are contiguous in the row-major elements of two regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     /// The offset in bytes of the run in the elements of the first region.
@@ -92,7 +92,8 @@ impl Scatter {
         Scatter { runs: Runs::new(from, to, width).peekable(), at: 0 }
     }
 
-    /// Copies the elements of the next piece that are in the other region into `to`, the elements of that region.
+    /// Takes the next piece of the first region, and copies the elements in the intersection to `to`, the elements of the second
+    /// region.
     pub(crate) fn take(&mut self, piece: &[u8], to: &mut [u8]) {
         let (begin, end) = (self.at, self.at + piece.len());
         self.at = end;

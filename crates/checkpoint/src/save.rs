@@ -27,8 +27,8 @@ const WRITERS: usize = 4;
 /// The memory in bytes that all writers together need for their own buffers.
 const OWN: usize = 3 << 20;
 
-/// A callback that returns the elements of a region of an entry, row-major and little-endian; elements smaller than a byte take one byte
-/// each. The error is a message.
+/// A callback that returns the elements of a region of an entry, row-major and little-endian; elements smaller than a byte take one
+/// byte each. An error is returned as its message.
 pub type Read<'a> = dyn Fn(&Entry, &Region) -> std::result::Result<Vec<u8>, String> + Sync + 'a;
 
 /// A progress callback for writing or reading. Its arguments are the bytes done and the total bytes, both of this process.
@@ -52,8 +52,8 @@ pub struct Saved {
     pub bytes: u64,
 }
 
-/// Saves a state, together with all processes, at `path` of a store. When it returns on any process, the checkpoint is complete. If the
-/// save fails, or the process ends before it is complete, there is no checkpoint.
+/// Saves a state, together with all processes, at `path` of a store. When the call returns on any process, the checkpoint is complete.
+/// If the save fails, or the process ends before the save is complete, there is no checkpoint.
 ///
 /// Up to four slices are in memory at a time, but together at most twice the size of the largest slice. For a store that is not a folder,
 /// this limit includes upload buffers.
@@ -94,7 +94,8 @@ pub(crate) fn write(
     let said = agree(processes, &step("begin"), begin())?;
     let slices = all_slices(&said, state)?;
     check_slices(&state.entries, &slices)?;
-    // Deletes the files of a failed save. If that fails, the error is ignored: the files only take space, and the next save deletes them.
+    // Deletes the files of a failed save. If the deletion fails, its error is ignored: the files only take space, and the next save
+    // deletes them.
     let tidy = |outcome: Result<Vec<Vec<u8>>>| {
         outcome.inspect_err(|_| {
             if is_first {

@@ -35,7 +35,7 @@ pub struct Leaf {
 }
 
 impl Leaf {
-    /// The name of the leaf: its keys, separated by dots.
+    /// Returns the name of the leaf: its keys, separated by dots.
     #[must_use]
     pub fn name(&self) -> String {
         let keys: Vec<String> = self.keys.iter().map(Key::to_string).collect();

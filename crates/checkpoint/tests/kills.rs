@@ -51,7 +51,8 @@ fn main() -> ExitCode {
 }
 
 /// The location of checkpoints as text. `folder:PATH` is a folder in which checkpoints are committed by a rename, as in file systems.
-/// `objects:PATH` is a folder in which they are committed by a marker file, as in object stores. Other text is the URL of an object store.
+/// `objects:PATH` is a folder in which checkpoints are committed by a marker file, as in object stores. Other text is the URL of an
+/// object store.
 struct At(String);
 
 impl At {
@@ -104,14 +105,14 @@ impl Place {
         Place { _folder: Some(folder), ..Place::of_url(&at) }
     }
 
-    /// Starts a local S3 server. If a dependency is missing, this prints a message and returns `None`.
+    /// Starts a local S3 server. If a dependency is missing, prints a message and returns `None`.
     fn of_moto() -> Option<Place> {
         let server = Server::start()?;
         let options = moto::options(server.port);
         Some(Place { options, _server: Some(server), ..Place::of_url(&format!("{}/runs", Server::BUCKET)) })
     }
 
-    /// Number of checkpoints, complete or not.
+    /// Returns the number of checkpoints, complete or not.
     fn steps(&self) -> usize {
         let (objects, root) = self.at.objects(&self.options);
         let run = root.join("run");
@@ -134,7 +135,7 @@ fn manager(store: &Store) -> CheckpointManager {
         .unwrap()
 }
 
-/// The state before the first step.
+/// Returns the state before the first step.
 fn first() -> Arrays {
     let mut arrays = Arrays::new();
     arrays.insert("params.w".to_owned(), (array(1, DType::F32, &[512, 700]), vec![4, 1]));
@@ -169,7 +170,7 @@ fn restored(checkpoint: &Checkpoint) -> Arrays {
     arrays
 }
 
-/// The training run: resumes from the last checkpoint, saves each step synchronously or asynchronously, and prints the steps with a
+/// Runs the training run: resumes from the last checkpoint, saves each step synchronously or asynchronously, and prints the steps with a
 /// complete checkpoint. It stops on `SIGTERM`.
 fn run(store: &Store) -> ExitCode {
     let manager = manager(store);
@@ -187,7 +188,7 @@ fn run(store: &Store) -> ExitCode {
         advance(&mut arrays, step);
         let state = state_of(&arrays, &Info::default(), &Alone);
         let read = |entry: &Entry, region: &Region| Ok(part(&arrays[&entry.name].0, region));
-        // The save interval is larger than any step, so this is true only after `SIGTERM`.
+        // The save interval is larger than any step, so `should_save` returns true only after `SIGTERM`.
         if manager.should_save(step).unwrap() {
             manager.save(step, &state, &read).unwrap();
             say(format!("ended {step}"));

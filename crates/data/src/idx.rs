@@ -95,19 +95,19 @@ impl Idx {
         out
     }
 
-    /// The number of examples.
+    /// Returns the number of examples.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shape.first().copied().unwrap_or(0)
     }
 
-    /// Whether the array has no examples.
+    /// Returns whether the array has no examples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The elements of example `i`; empty if there is no such example.
+    /// Returns the elements of example `i`; empty if there is no such example.
     #[must_use]
     pub fn example(&self, i: usize) -> &[u8] {
         let size: usize = self.shape.iter().skip(1).product();

@@ -82,13 +82,13 @@ impl ImageFolder {
         Ok(folder)
     }
 
-    /// The number of examples.
+    /// Returns the number of examples.
     #[must_use]
     pub fn len(&self) -> usize {
         self.examples.len()
     }
 
-    /// Whether the folder has no examples.
+    /// Returns whether the folder has no examples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.examples.is_empty()
@@ -108,7 +108,7 @@ impl ImageFolder {
     }
 }
 
-/// The entries of a folder, sorted by name.
+/// Returns the entries of a folder, sorted by name.
 fn sorted(dir: &Path) -> Result<Vec<PathBuf>, ImageFolderError> {
     let failed = |source| ImageFolderError::Io { path: dir.to_owned(), source };
     let entries = std::fs::read_dir(dir).map_err(failed)?;
@@ -143,7 +143,7 @@ fn square(image: &DynamicImage, side: u32, cut: Cut) -> RgbImage {
     }
 }
 
-/// A random crop of an image of this size, as the origin and the size of the crop.
+/// Returns a random crop of an image of this size: the origin and the size of the crop.
 fn random_part(width: u32, height: u32, random: &mut Random) -> (u32, u32, u32, u32) {
     let area = f64::from(width) * f64::from(height);
     for _ in 0..TRIES {

@@ -23,7 +23,7 @@ impl Shuffle {
         Shuffle { examples, seed, half: bits.div_ceil(2).max(1) }
     }
 
-    /// The index of the example at position `i` of an epoch; `i` must be below the number of examples.
+    /// Returns the index of the example at position `i` of an epoch; `i` must be below the number of examples.
     #[must_use]
     pub fn at(&self, epoch: u64, i: u64) -> u64 {
         if self.examples <= 1 {
@@ -32,7 +32,7 @@ impl Shuffle {
         let mut at = i % self.examples;
         loop {
             at = self.round_trip(epoch, at);
-            // Fewer than four in five values are out of range, so the expected number of iterations is below five.
+            // Fewer than three in four values are out of range, so the expected number of iterations is below four.
             if at < self.examples {
                 return at;
             }
@@ -70,7 +70,7 @@ impl Random {
         bits
     }
 
-    /// A random number from `low` (inclusive) to `high` (exclusive).
+    /// Returns a random number from `low` (inclusive) to `high` (exclusive).
     pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * ((self.bits() >> 11) as f64 / (1u64 << 53) as f64)
     }
@@ -108,8 +108,8 @@ pub struct Batch {
 }
 
 impl Batches {
-    /// Batches of `size` examples, in an order determined by the seed; the incomplete last batch of an epoch is dropped. If there are fewer
-    /// examples than `size`, an epoch is one batch with repeated examples.
+    /// Creates batches of `size` examples, in an order determined by the seed; the incomplete last batch of an epoch is dropped. If
+    /// there are fewer examples than `size`, an epoch is one batch with repeated examples.
     #[must_use]
     pub fn new(examples: u64, size: u64, seed: u64) -> Batches {
         let (shuffle, size) = (Shuffle::new(examples, seed), size.max(1));
@@ -123,7 +123,7 @@ impl Batches {
         self
     }
 
-    /// The number of batches in an epoch.
+    /// Returns the number of batches in an epoch.
     #[must_use]
     pub fn per_epoch(&self) -> u64 {
         let batches = match self.last {
@@ -133,13 +133,13 @@ impl Batches {
         batches.max(1)
     }
 
-    /// The number of examples in a batch, except possibly the last batch of an epoch.
+    /// Returns the number of examples in a batch, except possibly the last batch of an epoch.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The number of examples in the batch at a position of the run.
+    /// Returns the number of examples in the batch at a position of the run.
     #[must_use]
     pub fn size_at(&self, position: u64) -> u64 {
         match self.last {
@@ -151,7 +151,7 @@ impl Batches {
         }
     }
 
-    /// The examples at the positions `rows` within the batch at a position of the run.
+    /// Returns the examples at the positions `rows` within the batch at a position of the run.
     #[must_use]
     pub fn at(&self, position: u64, rows: Range<u64>) -> Batch {
         let (epoch, batch) = (position / self.per_epoch(), position % self.per_epoch());
@@ -160,13 +160,14 @@ impl Batches {
         Batch { epoch, examples: rows.map(|row| self.shuffle.at(epoch, first + row)).collect() }
     }
 
-    /// The number of batches returned so far.
+    /// Returns the number of batches returned so far.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// Continues as if `position` batches had been returned, for example after restoring that number from a checkpoint.
+    /// Resumes at a position of the run: the next batch is the one after the first `position` batches. A checkpoint can store the
+    /// number.
     pub fn seek(&mut self, position: u64) {
         self.position = position;
     }

@@ -19,13 +19,13 @@ impl Characters {
         Characters { characters, tokens }
     }
 
-    /// The number of characters.
+    /// Returns the number of characters.
     #[must_use]
     pub fn len(&self) -> usize {
         self.characters.len()
     }
 
-    /// Whether the vocabulary is empty.
+    /// Returns whether the vocabulary is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.characters.is_empty()

@@ -73,13 +73,13 @@ impl TokenFile {
         Ok(TokenFile { path: path.to_owned(), file, width, len: bytes / width.bytes() })
     }
 
-    /// The number of tokens.
+    /// Returns the number of tokens.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether the file has no tokens.
+    /// Returns whether the file has no tokens.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

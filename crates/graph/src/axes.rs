@@ -51,7 +51,8 @@ macro_rules! axes {
 
 axes!(i32, i64, usize);
 
-/// Returns the non-negative index of dimension `axis` of a tensor of shape `shape`; an error that names `op` if there is no such dimension.
+/// Returns the non-negative index of dimension `axis` of a tensor of shape `shape`. If there is no such dimension, returns an error
+/// that names `op`.
 pub(crate) fn one(op: &'static str, axis: i64, shape: &[i64]) -> KindResult<usize> {
     let rank = shape.len() as i64;
     match axis {
@@ -61,7 +62,8 @@ pub(crate) fn one(op: &'static str, axis: i64, shape: &[i64]) -> KindResult<usiz
     }
 }
 
-/// Returns the size of dimension `axis` of a tensor of shape `shape`; one if there is no such dimension, which the caller reports.
+/// Returns the size of dimension `axis` of a tensor of shape `shape`. Returns one if there is no such dimension; the caller reports
+/// that error.
 pub(crate) fn size(shape: &[i64], axis: i64) -> i64 {
     one("size", axis, shape).map_or(1, |dim| shape[dim])
 }

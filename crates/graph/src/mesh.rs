@@ -73,8 +73,8 @@ impl Mesh {
         Mesh::new(&[(name, size)])
     }
 
-    /// Creates a mesh over devices in the given order, with separate shape and axis names: the last axis varies fastest. Without any names,
-    /// axes are named by their indices, as in [`Mesh::unnamed`].
+    /// Creates a mesh over devices in the given order, with separate shape and axis names: the last axis varies fastest. If `names` is
+    /// empty, axes are named by their indices, as in [`Mesh::unnamed`].
     ///
     /// ```
     /// let mesh = shardc_graph::Mesh::from_ids(&[3, 2, 1, 0], &[2, 2], &["data", "model"])?;

@@ -13,8 +13,8 @@ enum Ink {
 }
 
 impl Placement {
-    /// Draws the placement as text. A tensor of rank one or two is a grid: element ranges of rows and columns at the edges, the devices of
-    /// each block inside. Any other tensor is a table with one line per block.
+    /// Draws the placement as text. A tensor of rank one or two is drawn as a grid: element ranges of rows and columns at the edges,
+    /// the devices of each block inside. Any other tensor is drawn as a table with one line per block.
     #[must_use]
     pub fn picture(&self) -> String {
         match self.shape.len() {
@@ -40,7 +40,7 @@ impl Placement {
         }
     }
 
-    /// Returns a heading with the dimensions that the grid shows.
+    /// Returns a heading that names the one or two dimensions that the grid shows.
     fn of_many(&self, split: &[usize]) -> String {
         match split {
             [row, column] => {
@@ -73,8 +73,8 @@ impl Placement {
             }
             write!(out, "{:>margin$}│", sides[r]).ok();
             for (c, cell) in cells.iter().enumerate() {
-                // If the number of columns is a multiple of the number of colors, shift the colors of each row, so that they differ from
-                // the row above.
+                // If the number of columns is a multiple of the number of colors, shifts the colors of each row, so that they differ
+                // from those of the row above.
                 let number =
                     if columns.is_multiple_of(PAPER.len()) { r * (columns + 1) + c } else { r * columns + c };
                 write!(out, "{}│", painted(&format!("{cell:^width$}"), number, ink)).ok();

@@ -102,7 +102,7 @@ impl<T: AxisName> From<Vec<T>> for DimSpec {
 }
 
 impl PartitionSpec {
-    /// Fully replicated: every device holds the entire tensor.
+    /// Returns the specification of a fully replicated tensor of this rank: no dimension is sharded.
     #[must_use]
     pub fn replicated(rank: usize) -> Self {
         PartitionSpec { dims: vec![DimSpec::default(); rank] }

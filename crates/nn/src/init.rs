@@ -39,7 +39,7 @@ pub enum Init {
     NormOf {
         /// The full name of the other variable.
         of: String,
-        /// The number of leading dimensions that the norms reduce, not counting those of stacks.
+        /// The number of leading dimensions that the norms reduce, not counting the dimensions that index the layers of stacks.
         axes: usize,
     },
 }
@@ -140,7 +140,8 @@ impl Init {
         matches!(self, Init::Constant(_) | Init::Identity)
     }
 
-    /// For an array of quantized weights, its contribution to the number of model weights: all weights for the payload, otherwise zero.
+    /// If the variable is an array of quantized weights, returns its contribution to the number of model weights: all weights for the
+    /// payload, zero for the other arrays.
     pub(crate) fn num_weights(&self) -> Option<i64> {
         match self {
             Init::Nf4(part) => Some(part.num_weights()),
@@ -148,7 +149,8 @@ impl Init {
         }
     }
 
-    /// Returns the name that is hashed into the key instead of the variable's own name, if any: all arrays of quantized weights share one.
+    /// Returns the name that is hashed into the key, if it is not the variable's own name: all arrays of the same quantized weights
+    /// use the name of these weights.
     pub(crate) fn drawn_as(&self) -> Option<&str> {
         match self {
             Init::Nf4(part) => Some(part.name()),

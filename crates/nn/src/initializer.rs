@@ -8,8 +8,9 @@ use crate::variable::source;
 use crate::{Init, StepProgram, Variable};
 
 impl StepProgram {
-    /// Returns a program that takes a key (`ui32[2]`) and returns the initial value of each variable, in order. A value depends only on the
-    /// key and the name of the variable (or of the one it copies): not on the mesh, nor on the other variables.
+    /// Returns a program that takes a key (`ui32[2]`) and returns the initial value of each variable, in order. A value depends only
+    /// on the key and the name of the variable or, for a copy, the name of the copied variable. It does not depend on the mesh or on
+    /// the other variables.
     ///
     /// # Errors
     /// A variable has invalid initial values.

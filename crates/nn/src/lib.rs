@@ -2,9 +2,9 @@
 //!
 //! Internal: this crate may change in any release. Front ends use `shardc::nn`, which exports the same names.
 //!
-//! A model is a Rust function that takes a [`Scope`] and tensors; the scope creates its variables by name. The result is a [`StepProgram`]:
-//! its variables (parameters, optimizer state, running statistics, counters) are arguments and results of the program, along with inputs
-//! and metrics.
+//! A model is a Rust function that takes a [`Scope`] and tensors; the scope creates its variables by name. [`Scope::finish`] returns a
+//! [`StepProgram`]: the variables (parameters, optimizer state, running statistics, counters) are arguments and results of the
+//! program, along with inputs and metrics.
 //!
 //! ```
 //! use shardc_graph::{DType::{F32, I32}, Graph, Mesh, spec};

@@ -79,7 +79,7 @@ impl CrossEntropy {
     pub fn mean<'g>(&self, logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {
         let each = self.of_each(logits, labels);
         match self.ignore {
-            // The error in the labels was reported above.
+            // An error in the labels is already reported.
             Some(_) if each.is_poisoned() => each,
             Some(ignored) => {
                 let counts = countable(labels).ne(ignored).to(each.dtype());

@@ -55,7 +55,7 @@ pub struct Quantized<'g> {
     pub payload: Tensor<'g>,
     /// The absmax of each block, `[blocks]`: `f32`, or `ui8` codes with double quantization.
     pub magnitudes: Tensor<'g>,
-    /// With double quantization, the scale of each 256 absmax values, and their mean.
+    /// With double quantization, the scale of each block of 256 absmax values, and the mean of all absmax values.
     pub nested: Option<(Tensor<'g>, Tensor<'g>)>,
 }
 
@@ -132,7 +132,7 @@ impl Nf4 {
         };
         let packed = payload.bitcast(word);
         let per_word = BLOCK / 2 / words;
-        // The first byte of all storage elements, then the second of all of them, and so on.
+        // `bytes` contains the first byte of all storage elements, then the second byte of all elements, and so on.
         let byte = |i: i64| (packed.shift_right_logical(8 * i) & 255).to(DType::BF16);
         let bytes: Vec<Tensor<'g>> = (0..per_word).map(byte).collect();
         let is_there = |row: i64, column: i64| column / 2 == row % words * per_word + row / words;
@@ -145,7 +145,7 @@ impl Nf4 {
         is_first.select(twice.shift_right_logical(4), twice & 15)
     }
 
-    /// Bytes per element of the storage type.
+    /// Returns the number of bytes per element of the storage type; `None` if the type does not have 8, 16 or 32 bits.
     pub(crate) fn per_byte(&self) -> Option<i64> {
         match self.storage.bits() {
             bits @ (8 | 16 | 32) => Some(i64::from(bits / 8)),
@@ -154,7 +154,7 @@ impl Nf4 {
     }
 }
 
-/// For each number, the index of the nearest of the ascending values, as `ui32`; the lower one on a tie.
+/// Returns, for each number, the index of the nearest of the ascending values, as `ui32`; the lower index on a tie.
 #[track_caller]
 fn nearest<'g>(numbers: Tensor<'g>, values: &[f32]) -> Tensor<'g> {
     let g: &Graph = numbers.graph();

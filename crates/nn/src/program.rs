@@ -121,7 +121,7 @@ pub(crate) fn finish<'g>(
         }
     }
     for (entry, &argument) in entries.values().zip(&arguments) {
-        // Optimizer state is sharded like its parameter, a copy like the variable whose initial values it copies.
+        // Optimizer state is sharded like its parameter; a copy is sharded like the variable whose initial values it copies.
         let Variable { of, init, .. } = &entry.variable;
         let source = match init {
             Init::CopyOf(name) => Some(name),
@@ -153,8 +153,9 @@ pub(crate) fn finish<'g>(
     Ok(StepProgram { module, mesh, variables, arguments, results, inputs, metrics: ports, warnings })
 }
 
-/// Replaces errors at `end` about variables that were set to a tensor of a closure: the new error has the line that set the variable, and a
-/// remedy. Other errors at `end` about tensors of closures are then duplicates and are dropped.
+/// Replaces errors about variables whose next value is a tensor of a closure. These errors are located at `end`, the call of
+/// `Scope::finish`; the new error is located at the line that set the variable, and its message says how to fix the error. Later errors
+/// at `end` about tensors of closures are duplicates and are dropped.
 fn with_causes(
     errors: GraphErrors,
     entries: &IndexMap<String, Entry<'_>>,

@@ -328,7 +328,7 @@ impl<'g> Scope<'g> {
             [] => whole,
             [number] => whole.dynamic_index(0, number),
             _ if whole.is_poisoned() => whole,
-            // A single slice over all stack dimensions: slicing them one by one would copy all layers of the inner stack.
+            // A single slice over all stack dimensions: slicing the dimensions one by one would copy all layers of the inner stack.
             numbers => {
                 let own = whole.shape().split_off(numbers.len());
                 let zero = self.graph.scalar(0.0, DType::I32);
@@ -340,7 +340,7 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// Optimizer state of a parameter, with the same shape and sharding; `what` is the name prefix, such as `mu`.
+    /// Returns optimizer state of a parameter, with the same shape and sharding; `what` is the name prefix, such as `mu`.
     ///
     /// Reports an error if the variable exists with a different shape or element type.
     #[track_caller]
@@ -420,7 +420,8 @@ impl<'g> Scope<'g> {
         self.update_entries(|entry, next| update(&entry.variable.name, entry.tensor, next));
     }
 
-    /// [`Scope::update_all`], except for variables that also change in skipped steps: see [`Scope::never_skip`].
+    /// Replaces next values like [`Scope::update_all`], except those of variables that also change in skipped steps: see
+    /// [`Scope::never_skip`].
     #[track_caller]
     pub(crate) fn update_skipped(&self, mut update: impl FnMut(Tensor<'g>, Tensor<'g>) -> Tensor<'g>) {
         self.update_entries(|entry, next| if entry.is_of_scale { next } else { update(entry.tensor, next) });
@@ -524,9 +525,9 @@ impl<'g> Scope<'g> {
         key
     }
 
-    /// Runs a stack of identical layers as a loop (`jax.lax.scan`): `layer` is traced once and runs `layers` times, each time with its own
-    /// variables. Their leading dimension indexes the layers; with nested stacks, the leading two dimensions index the outer and the inner
-    /// layers.
+    /// Runs a stack of identical layers as a loop (`jax.lax.scan`): `layer` is traced once and runs `layers` times, each time with its
+    /// own variables. The leading dimension of the variables indexes the layers; with nested stacks, the leading two dimensions index
+    /// the outer and the inner layers.
     ///
     /// A captured key produces the same numbers in each layer: use [`Scope::key`] of the scope passed to `layer`. Variables cannot be set
     /// in `layer`, since a loop returns only its loop-carried values; build layers with statistics one by one.
@@ -561,7 +562,7 @@ impl<'g> Scope<'g> {
         })
     }
 
-    /// All variables, in creation order.
+    /// Returns all variables, in creation order.
     #[must_use]
     pub fn variables(&self) -> Vec<Variable> {
         self.entries.borrow().values().map(|entry| entry.variable.clone()).collect()

@@ -57,7 +57,7 @@ impl<'g> Scope<'g> {
         taken
     }
 
-    /// Sets the removed next values again.
+    /// Puts back the next values that `take_set` removed.
     fn put_set(&self, taken: impl IntoIterator<Item = (Place, Tensor<'g>)>) {
         for (place, next) in taken {
             match place {

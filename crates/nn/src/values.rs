@@ -78,7 +78,7 @@ impl<'g> Values<'g> {
         if !given.tensor.is_poisoned() && (have.0.as_slice(), have.1) != (shape, dtype) {
             let text =
                 format!("the variable {name:?} is {dtype}{shape:?}, but its value is {:?}", given.tensor);
-            // Poison the tensor, so that other layers that request it report no further error.
+            // Poisons the tensor, so that other layers that request it report no further error.
             given.tensor = graph.refuse(&[given.tensor], text);
         }
         Some(given.tensor)

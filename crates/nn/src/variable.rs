@@ -59,8 +59,8 @@ impl Variable {
     }
 }
 
-/// Returns the variable that defines the initial values of `variable`: itself, or the end of its chain of copies. An error if a copied
-/// variable is missing or has a different shape, or if the chain is circular.
+/// Returns the variable that defines the initial values of `variable`: itself, or the end of its chain of copies. Returns an error if
+/// a copied variable is missing or has a different shape, or if the chain is circular.
 pub(crate) fn source<'v>(
     variable: &'v Variable,
     get: impl Fn(&str) -> Option<&'v Variable>,

@@ -12,12 +12,12 @@ use crate::tensor::Tensor;
 #[derive(Clone, Debug, Default)]
 pub struct StateDict {
     tensors: IndexMap<String, Tensor>,
-    /// `__metadata__` of a safetensors file: strings by key.
+    /// Strings by key: `__metadata__` of a safetensors file, or the numbers and strings of a DCP checkpoint.
     pub metadata: BTreeMap<String, String>,
 }
 
 impl StateDict {
-    /// An empty state dict.
+    /// Creates an empty state dict.
     #[must_use]
     pub fn new() -> StateDict {
         StateDict::default()
@@ -40,7 +40,7 @@ impl StateDict {
         }
     }
 
-    /// The tensor with this name.
+    /// Returns the tensor with this name.
     ///
     /// # Errors
     /// There is no such tensor (SH1413); the hint lists existing names.
@@ -61,35 +61,35 @@ impl StateDict {
         })
     }
 
-    /// The tensor with this name, if any.
+    /// Returns the tensor with this name, if any.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Tensor> {
         self.tensors.get(name)
     }
 
-    /// Names in order.
+    /// Returns the names in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tensors.keys().map(String::as_str)
     }
 
-    /// Names and tensors in order.
+    /// Returns the names and tensors in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
         self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor))
     }
 
-    /// The number of tensors.
+    /// Returns the number of tensors.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tensors.len()
     }
 
-    /// Whether there are no tensors.
+    /// Returns whether there are no tensors.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tensors.is_empty()
     }
 
-    /// The size of all tensors in bytes.
+    /// Returns the size of all tensors in bytes.
     #[must_use]
     pub fn byte_len(&self) -> u64 {
         self.tensors.values().map(Tensor::byte_len).fold(0, u64::saturating_add)

@@ -59,7 +59,7 @@ pub(crate) fn to_safetensors(dtype: DType) -> Option<Dtype> {
     find(|names| names.dtype == dtype)?.safetensors
 }
 
-/// The element type named `torch.{name}`.
+/// Returns the element type named `torch.{name}`.
 pub(crate) fn from_torch(name: &str) -> Option<DType> {
     find(|names| names.torch == name).map(|names| names.dtype)
 }
@@ -68,7 +68,7 @@ pub(crate) fn to_torch(dtype: DType) -> Option<&'static str> {
     find(|names| names.dtype == dtype).map(|names| names.torch)
 }
 
-/// The element type of a storage class: `FloatStorage`.
+/// Returns the element type of a storage class: `FloatStorage`.
 pub(crate) fn from_storage(class: &str) -> Option<DType> {
     find(|names| names.storage == Some(class)).map(|names| names.dtype)
 }

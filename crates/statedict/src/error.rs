@@ -38,7 +38,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The stable code: `SH1401`.
+    /// Returns the stable code: `SH1401`.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -112,31 +112,31 @@ impl StateDictError {
         self
     }
 
-    /// The kind of the error.
+    /// Returns the kind of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// The stable code: `SH1401`.
+    /// Returns the stable code: `SH1401`.
     #[must_use]
     pub fn code(&self) -> &'static str {
         self.kind.code()
     }
 
-    /// The file that the error is about.
+    /// Returns the file that the error is about.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// The name of the tensor that the error is about.
+    /// Returns the name of the tensor that the error is about.
     #[must_use]
     pub fn tensor(&self) -> Option<&str> {
         self.tensor.as_deref()
     }
 
-    /// A hint, if any.
+    /// Returns the hint on how to fix the error, if there is one.
     #[must_use]
     pub fn advice(&self) -> Option<&str> {
         self.hint.as_deref()

@@ -67,7 +67,7 @@ impl DataFile {
         &self.path
     }
 
-    /// The length of the file when it was opened.
+    /// Returns the length of the file when it was opened.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }

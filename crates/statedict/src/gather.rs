@@ -16,8 +16,8 @@ pub(crate) struct Dim {
 }
 
 impl Dim {
-    /// The dimensions of a row-major result, in descending order of source strides. Dimensions that are contiguous in both source and
-    /// result are merged.
+    /// Returns the dimensions of a row-major result, in descending order of source strides. Dimensions that are contiguous in both
+    /// source and result are merged.
     pub(crate) fn all(shape: &[usize], strides: &[u64]) -> Vec<Dim> {
         let to = row_major(shape);
         let dims = shape.iter().zip(strides).zip(to).filter(|((len, _), _)| **len != 1);
@@ -36,7 +36,7 @@ impl Dim {
     }
 }
 
-/// Strides of a row-major array, in elements.
+/// Returns the strides of a row-major array, in elements.
 pub(crate) fn row_major(shape: &[usize]) -> Vec<u64> {
     let mut strides = vec![1; shape.len()];
     for i in (1..shape.len()).rev() {
@@ -46,7 +46,7 @@ pub(crate) fn row_major(shape: &[usize]) -> Vec<u64> {
     strides
 }
 
-/// Whether a nonempty tensor is row-major; strides of dimensions of size one are ignored.
+/// Returns whether a nonempty tensor is row-major; strides of dimensions of size one are ignored.
 pub(crate) fn is_row_major(shape: &[usize], strides: &[u64]) -> bool {
     let want = row_major(shape);
     shape.iter().zip(strides).zip(want).all(|((&n, &have), want)| n == 1 || have == want)

@@ -7,8 +7,8 @@
 //! * [`dcp`]: checkpoints of `torch.distributed.checkpoint`, read and written;
 //! * [`fsdp`]: per-rank files with shard metadata, as written by PyTorch/XLA's FSDP, and their consolidation into a full state dict.
 //!
-//! Tensors are read lazily: entirely, by slices, or in chunks of a few megabytes. So a model is never in memory as a whole. [`open`]
-//! detects the format.
+//! Tensors are read lazily: each tensor entirely, by slices, or in chunks of a few megabytes. So a model need not be in memory as a
+//! whole. [`open`] detects the format.
 
 mod cast;
 pub mod dcp;

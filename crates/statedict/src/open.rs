@@ -14,7 +14,7 @@ const IN_FOLDER: [&str; 3] = ["model.safetensors.index.json", "model.safetensors
 const INDICES: [&str; 2] = [".safetensors.index.json", ".bin.index.json"];
 /// The format of a folder.
 enum Folder {
-    /// One file, or an index.
+    /// One file: an index, or a file with tensors.
     File(PathBuf),
     /// Safetensors files without an index.
     Files(Vec<PathBuf>),
@@ -22,7 +22,8 @@ enum Folder {
     Dcp,
 }
 
-/// Whether a path is a file, or a folder that [`open`] supports: a Hugging Face model or a checkpoint of `torch.distributed.checkpoint`.
+/// Returns whether a path is a file, or a folder that [`open`] supports: a Hugging Face model or a checkpoint of
+/// `torch.distributed.checkpoint`.
 #[must_use]
 pub fn is_state_dict(path: &Path) -> bool {
     path.is_file() || path.is_dir() && matches!(folder(path), Ok(Some(_)) | Err(_))
@@ -56,7 +57,7 @@ pub fn open(path: &Path) -> Result<StateDict> {
     }
 }
 
-/// The format of a folder; `None` if it contains no state dict.
+/// Returns the format of a folder; `None` if it contains no state dict.
 fn folder(path: &Path) -> Result<Option<Folder>> {
     if let Some(file) = IN_FOLDER.map(|name| path.join(name)).into_iter().find(|file| file.is_file()) {
         return Ok(Some(Folder::File(file)));
@@ -90,8 +91,8 @@ fn folder(path: &Path) -> Result<Option<Folder>> {
     Ok((!files.is_empty()).then_some(Folder::Files(files)))
 }
 
-/// The tensors of several safetensors files without an index, in name order. Files may declare their tensors as boxes (DCP: chunks) of
-/// larger tensors.
+/// Returns the tensors of several safetensors files without an index, in name order. Files may declare their tensors as boxes (DCP:
+/// chunks) of larger tensors.
 fn open_files(files: &[PathBuf]) -> Result<StateDict> {
     let mut dict = StateDict::new();
     let mut parts = Vec::new();

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpId, RegionId, ValueId};
 
-/// Returns the values that an operation reads: its operands, and values from outside that its regions capture.
+/// Returns the values that an operation reads: its operands, and the values that its regions capture.
 pub(crate) fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
     let data = &module.ops[op];
     let mut out = data.operands.to_vec();
@@ -36,7 +36,7 @@ pub(crate) fn users(module: &Module, body: RegionId) -> FxHashMap<ValueId, Vec<O
     users
 }
 
-/// Returns the operations that values transitively depend on, including those in their regions.
+/// Returns the operations that values transitively depend on, including the operations in their regions.
 pub(crate) fn computed_by(module: &Module, values: impl IntoIterator<Item = ValueId>) -> FxHashSet<OpId> {
     let mut seen = FxHashSet::default();
     let mut todo: Vec<OpId> = values.into_iter().filter_map(|value| module.def_op(value)).collect();

@@ -21,11 +21,11 @@ impl PerParameter {
 /// Bytes stored on a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Kept {
-    /// Parameters.
+    /// Bytes of parameters.
     pub parameters: f64,
-    /// Gradients.
+    /// Bytes of gradients.
     pub gradients: f64,
-    /// The optimizer's state.
+    /// Bytes of optimizer state.
     pub optimizer: f64,
 }
 
@@ -68,14 +68,14 @@ pub fn kept(parameters: f64, each: PerParameter, sharding: Sharding, devices: u6
 /// Bytes that a device sends in a step, with ring collectives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sent {
-    /// To devices of its node; to all devices if there is one node.
+    /// Bytes sent to devices of the same node; with one node, all bytes that the device sends.
     pub inside: f64,
-    /// To other nodes.
+    /// Bytes sent to other nodes.
     pub across: f64,
 }
 
-/// Returns the bytes that a device sends in a step for parameters of this many bytes, and gradients of the same size (section 7 of the
-/// paper). An all-reduce of gradients, or their reduce-scatter and the all-gather of parameters, sends this size twice; gathering
+/// Returns the bytes that a device sends in a step for parameters of this many bytes, and gradients of the same size (ZeRO paper,
+/// section 7). An all-reduce of gradients, or their reduce-scatter and the all-gather of parameters, sends this size twice; gathering
 /// parameters a second time sends it once more. Hybrid strategies all-reduce the gradient shards across nodes.
 #[must_use]
 pub fn sent(bytes: f64, sharding: Sharding, devices: u64, nodes: u64) -> Sent {

@@ -41,8 +41,8 @@ pub struct Settings {
     pub split_stacks_first: bool,
     /// Whether parameters and optimizer state are in host memory while they are unused.
     pub offload_params: bool,
-    /// The units of parameters that are all-gathered together, and the parameters gathered only once; if unset, each parameter is a unit
-    /// and all units are gathered again.
+    /// The policy that divides parameters into units, which are all-gathered together. Parameters outside all units are gathered only
+    /// once. If unset, each parameter is a unit, and all units are gathered again.
     pub wrap: Option<Wrap>,
     /// Whether parameters outside all units are also gathered again (`disable_reshard_on_root: false`).
     pub reshard_root: bool,

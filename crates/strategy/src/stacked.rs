@@ -7,8 +7,8 @@ use shardc_passes::propagate::DimensionClasses;
 
 /// The dimensions of arguments that should not be sharded, because loops read one row of them at a time.
 ///
-/// A stack of layers has a layer dimension, and each loop iteration takes one row of it. If the layer dimension were sharded, the data
-/// that all devices need in an iteration would be on one device.
+/// A stack of layers has a layer dimension, and each loop iteration takes one row of the stack. If the layer dimension were sharded,
+/// the data that all devices need in an iteration would be on one device.
 pub(crate) struct Stacked {
     dims: FxHashMap<ValueId, Vec<bool>>,
     origin: FxHashMap<ValueId, ValueId>,

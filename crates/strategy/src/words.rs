@@ -6,7 +6,7 @@ use shardc_ir::{DType, Diagnostic, Span};
 use crate::settings::{Prefetch, Settings, Sharding};
 use crate::units::Wrap;
 
-/// The effect of a word that is not a strategy.
+/// The change that a word makes to the settings, unless the word is a strategy.
 type Says = fn(&mut Settings);
 
 const STRATEGIES: [(&str, Sharding); 7] = [
@@ -34,7 +34,7 @@ const OTHERS: [(&str, Says); 11] = [
 ];
 
 impl Settings {
-    /// Parses `full_shard auto_wrap offload`: words separated by blanks or commas, case-insensitive. `min_num_params=1e6` sets the
+    /// Parses `full_shard auto_wrap offload`: words separated by spaces or commas, case-insensitive. `min_num_params=1e6` sets the
     /// minimum number of parameters of a unit.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Zarr metadata (`zarr.json`) of an array: writes it, reads it, and builds the decoders that it specifies.
+//! Writes and reads the Zarr metadata (`zarr.json`) of an array, and builds the decoders that the metadata specifies.
 
 use std::num::NonZeroU64;
 
@@ -13,7 +13,7 @@ use zarrs::metadata::v3::MetadataV3;
 use super::{dtype, fill, tile::tile_of};
 use crate::entry::Entry;
 
-/// An array as it is stored: gives the names of its blocks' files, and decodes them.
+/// A stored array: gives the names of the files of its blocks, and decodes these files.
 #[derive(Debug)]
 pub(crate) struct StoredArray {
     pub(crate) dtype: DType,
@@ -88,7 +88,7 @@ pub(crate) fn metadata(entry: &Entry) -> Value {
 }
 
 impl StoredArray {
-    /// Parses an array's metadata. The error is a message.
+    /// Parses an array's metadata. An error is returned as its message.
     pub(crate) fn read(mut metadata: Value) -> Result<StoredArray, String> {
         let name = metadata["data_type"].as_str().unwrap_or_default().to_owned();
         let attribute = metadata["attributes"][dtype::ATTRIBUTE].as_str().map(str::to_owned);
@@ -148,7 +148,7 @@ impl Plain {
 }
 
 impl Tiles {
-    /// Returns the tiles if the only codec is `sharding_indexed`; its inner codecs may be any. `None` for other codecs.
+    /// Returns the tiles if the only codec is `sharding_indexed`, with any inner codecs; `None` for other codecs.
     fn read(codecs: &Value, block: &[usize], dtype: DType) -> Result<Option<Tiles>, String> {
         let [codec] = codecs.as_array().map(Vec::as_slice).unwrap_or_default() else { return Ok(None) };
         if codec["name"] != "sharding_indexed" {
@@ -178,12 +178,12 @@ impl Tiles {
         }))
     }
 
-    /// The number of tiles of a block in each dimension.
+    /// Returns the number of tiles of a block in each dimension.
     pub(crate) fn counts(&self, block: &[usize]) -> Vec<usize> {
         block.iter().zip(&self.tile).map(|(&b, &t)| b / t).collect()
     }
 
-    /// The size in bytes of a file's index of tiles; `None` if it is not fixed.
+    /// Returns the size in bytes of a file's index of tiles; `None` if it is not fixed.
     pub(crate) fn index_size(&self, block: &[usize]) -> Option<u64> {
         let shape = self.index_shape(block)?;
         let (data_type, fill) = self.index_type();

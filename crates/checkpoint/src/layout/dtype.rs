@@ -1,9 +1,9 @@
 //! Element types in Zarr.
 //!
-//! Types that have a name in Zarr's registry or in tensorstore are stored under that name. Others are stored as the named type with the
-//! same bits, and the attribute `shardc_dtype` names the actual type: `ui2`, `ui4`, `f6E2M3FN`, `f6E3M2FN` and `f8E4M3` as `uint8`, `index`
-//! as `int64`, `tf32` as `float32`. Types smaller than a byte use a byte for each element, with the value in the low bits. Thus every type
-//! is restored bit for bit.
+//! Types that have a name in Zarr's registry or in tensorstore are stored under that name. Any other type is stored as a type that has
+//! a name and the same bits, and the attribute `shardc_dtype` names the actual type: `ui2`, `ui4`, `f6E2M3FN`, `f6E3M2FN` and `f8E4M3`
+//! are stored as `uint8`, `index` as `int64`, `tf32` as `float32`. Types smaller than a byte use a byte for each element, with the
+//! value in the low bits. Thus every type is restored bit for bit.
 
 use serde_json::{Value, json};
 use shardc_ir::DType;
@@ -57,7 +57,7 @@ pub(crate) fn from_zarr(name: &str, attribute: Option<&str>) -> Option<DType> {
     }
 }
 
-/// Whether the type's name in Zarr denotes this type without the attribute.
+/// Returns whether the type's name in Zarr denotes this type without the attribute.
 fn named_alone(dtype: DType) -> bool {
     use DType as D;
     !matches!(dtype, D::UI2 | D::UI4 | D::F6E2M3FN | D::F6E3M2FN | D::F8E4M3 | D::Index | D::TF32)
@@ -73,7 +73,7 @@ pub(crate) fn zero(dtype: DType) -> Value {
     }
 }
 
-/// Whether all bits of a fill value are zero, in any of Zarr's notations.
+/// Returns whether all bits of a fill value are zero, in any of Zarr's notations.
 pub(crate) fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -87,8 +87,8 @@ pub(crate) fn is_zero(value: &Value) -> bool {
     }
 }
 
-/// The type that decoders use for the elements: the unsigned integer of the same width, because decoders only move bytes and support few
-/// types. Complex types are unchanged, because the byte order applies to the real and imaginary parts separately.
+/// Returns the type that decoders use for the elements: the unsigned integer of the same width, because decoders only move bytes and
+/// support few types. Complex types are unchanged, because the byte order applies to the real and imaginary parts separately.
 pub(crate) fn carrier(dtype: DType) -> (&'static str, Value) {
     match (dtype, dtype.bytes()) {
         (DType::C64, _) => ("complex64", json!([0.0, 0.0])),

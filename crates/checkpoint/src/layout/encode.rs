@@ -41,8 +41,8 @@ pub(crate) struct BlockFile<'a> {
     per_part: usize,
 }
 
-/// A position in a block's file at which writing is split: the data after it is written first, so that the memory of its elements can be
-/// freed.
+/// A position in a block's file at which writing is split. The data after the position is written first, so that the memory of the
+/// elements in that data can be freed.
 #[derive(Debug)]
 pub(crate) struct Cut {
     /// The index of the first tile after the position.
@@ -88,7 +88,7 @@ impl<'a> BlockFile<'a> {
         }
     }
 
-    /// The number of tiles of the file.
+    /// Returns the number of tiles of the file.
     pub(crate) fn count(&self) -> usize {
         self.tiles.len()
     }
@@ -109,7 +109,7 @@ impl<'a> BlockFile<'a> {
         Some(Cut { tile, position, elements: band * band_bytes })
     }
 
-    /// The number of parts into which the file is divided for a multipart upload.
+    /// Returns the number of parts into which the file is divided for a multipart upload.
     pub(crate) fn parts(&self) -> usize {
         self.tiles.len().div_ceil(self.per_part)
     }
@@ -129,13 +129,13 @@ impl<'a> BlockFile<'a> {
         }
     }
 
-    /// The distance in bytes between the starts of two consecutive tiles.
+    /// Returns the distance in bytes between the starts of two consecutive tiles.
     fn stored(&self) -> usize {
         let bytes = self.tile_bytes + CRC;
         if self.has_index { bytes.next_multiple_of(LINE) } else { bytes }
     }
 
-    /// The number of padding bytes before the tile with index `tile`.
+    /// Returns the number of padding bytes before the tile with index `tile`.
     fn before(&self, tile: usize) -> usize {
         match tile {
             _ if !self.has_index => 0,
@@ -201,7 +201,7 @@ mod tests {
             pieces.extend_from_slice(piece);
             Ok(())
         };
-        // If the file can be split, encodes the part before the split from only its own elements.
+        // If the file can be split, encodes the part before the split from only the elements of that part.
         let whole = BlockFile::new(entry, &elements, &entry.block);
         match whole.cut(1 << 20) {
             None => whole.pieces(0..whole.count(), &mut append).unwrap(),

@@ -6,7 +6,7 @@ use shardc_ir::DType;
 
 use super::dtype;
 
-/// Returns the bytes of one element with the value `fill` from Zarr's metadata; `None` if it is not supported for the type.
+/// Returns the bytes of one element with the value `fill` from Zarr's metadata; `None` if the value is not supported for the type.
 pub(crate) fn bytes(dtype: DType, fill: &Value) -> Option<Vec<u8>> {
     let width = dtype.bytes();
     if dtype::is_zero(fill) {

@@ -140,7 +140,7 @@ pub(crate) fn shardings(entries: &[Entry]) -> Option<Value> {
     Some(Value::Object(all))
 }
 
-/// Returns the sharding of an entry, where `all` is the content of the file [`SHARDING`]; `None` if it has none.
+/// Returns the sharding of an entry, where `all` is the content of the file [`SHARDING`]; `None` if the entry has no sharding.
 pub(crate) fn sharding_of(all: &Value, name: &str) -> Option<Sharding> {
     let value: Value = serde_json::from_str(all[base64(name.as_bytes())].as_str()?).ok()?;
     let strings = |list: &Value| -> Option<Vec<String>> {
@@ -188,8 +188,7 @@ pub(crate) fn checkpoint(is_step: bool) -> Value {
     })
 }
 
-/// Encodes text in Base 64 with padding and the alphabet for file names (RFC 4648, section 5): Orbax's encoding of the keys of
-/// [`SHARDING`].
+/// Encodes text in Base64 with padding and the URL-safe alphabet (RFC 4648, section 5): Orbax's encoding of the keys of [`SHARDING`].
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut text = String::new();

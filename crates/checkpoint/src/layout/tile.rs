@@ -4,8 +4,8 @@
 /// large enough for efficient requests to object stores.
 const TILE: usize = 1 << 20;
 
-/// The last dimension is divided before the others only if a row of a tile (its elements along the last dimension) has more bytes than
-/// this. Longer rows contain many elements that another sharding does not need; shorter rows take longer to copy.
+/// The minimum size in bytes of a row of a tile (its elements along the last dimension) for dividing the last dimension before the
+/// others. Longer rows contain many elements that another sharding does not need; shorter rows take longer to copy.
 const ROW: usize = 8 << 10;
 
 /// A second condition for dividing the last dimension before the others: a row has more bytes than this number times the size of the
@@ -15,7 +15,8 @@ const LONG: usize = 16;
 /// The maximum number of parts into which a dimension is divided at a time.
 const MOST_PARTS: usize = 64;
 
-/// Returns the shape of a block's tiles. Each of its sizes divides that of the block. `width` is the size of an element in bytes.
+/// Returns the shape of a block's tiles. Each size of a tile divides the corresponding size of the block. `width` is the size of an
+/// element in bytes.
 ///
 /// Dimensions other than the last are divided first, unless rows along the last dimension are very long. So the rows of a tile are
 /// contiguous and long, but a tile does not span the entire block, and a process with a different sharding reads little more than its own
@@ -27,7 +28,8 @@ pub(crate) fn tile_of(block: &[usize], width: usize) -> Vec<usize> {
     while bytes(&tile) > TILE {
         let row = tile[last].saturating_mul(width);
         let front = (0..last).filter(|&dim| divisor(tile[dim]).is_some()).max_by_key(|&dim| tile[dim]);
-        // Rows of a tile must not be short, but they must also not be much longer than the number of rows.
+        // Short rows take longer to copy. Rows that are much longer than the largest other dimension contain many elements that
+        // another sharding does not need.
         let cut_last = row > ROW && front.is_none_or(|dim| row > tile[dim].saturating_mul(LONG));
         let wanted = if cut_last { [Some(last), front] } else { [front, Some(last)] };
         let cut = wanted.into_iter().flatten().find_map(|dim| Some((dim, divisor(tile[dim])?)));

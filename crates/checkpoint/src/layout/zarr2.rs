@@ -47,7 +47,7 @@ fn data_type(dtype: &Value) -> Result<(&str, &'static str), String> {
     let endian = match text.as_bytes().first() {
         Some(b'<' | b'|') => "little",
         Some(b'>') => "big",
-        // A type that NumPy does not have, such as `bfloat16`: TensorStore uses its own name, which is that of Zarr v3.
+        // For a type that NumPy lacks, such as `bfloat16`, TensorStore writes the type's Zarr v3 name.
         _ => return Ok((text, "little")),
     };
     let name = match &text[1..] {

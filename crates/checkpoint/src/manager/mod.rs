@@ -26,12 +26,12 @@ const COPIERS: usize = 4;
 
 /// The options of a [`CheckpointManager`].
 pub struct Options {
-    /// The save interval, at least 1: steps that are multiples of it are saved.
+    /// The save interval, at least 1: steps that are multiples of this number are saved.
     pub save_interval: u64,
     /// The retention policy.
     pub keep: Keep,
-    /// The maximum number of background saves that wait to be written; at least 1. If this number is reached, the next save waits until one
-    /// of them is written.
+    /// The maximum number of background saves that wait to be written; at least 1. If this number is reached, the next save waits
+    /// until one of the pending saves is written.
     pub max_pending: usize,
     /// Whether `SIGTERM` causes the current step to be saved before the process stops (on Unix).
     pub save_on_preemption: bool,
@@ -104,7 +104,7 @@ impl CheckpointManager {
     /// Creates the manager of one of the processes of a job.
     ///
     /// # Errors
-    /// Those of [`CheckpointManager::new`], here or on another process (SH1310).
+    /// The errors of [`CheckpointManager::new`], here or on another process (SH1310).
     pub fn with_processes(
         store: &Store,
         folder: &str,
@@ -133,7 +133,7 @@ impl CheckpointManager {
         Ok(CheckpointManager { shared, preemption, background })
     }
 
-    /// The steps with a complete checkpoint, in ascending order.
+    /// Returns the steps with a complete checkpoint, in ascending order.
     ///
     /// # Errors
     /// The store fails.
@@ -141,7 +141,7 @@ impl CheckpointManager {
         place::steps(&self.shared.store, &self.shared.folder)
     }
 
-    /// The highest step with a complete checkpoint; `None` if there is none.
+    /// Returns the highest step with a complete checkpoint; `None` if there is none.
     ///
     /// # Errors
     /// The store fails.
@@ -149,8 +149,8 @@ impl CheckpointManager {
         Ok(self.all_steps()?.pop())
     }
 
-    /// Whether a step should be saved: it is a multiple of the interval, or the job is about to be preempted (see
-    /// [`CheckpointManager::reached_preemption`], which this calls if preemption is enabled).
+    /// Returns whether a step should be saved: it is a multiple of the interval, or the job is about to be preempted. If preemption is
+    /// enabled, this method calls [`CheckpointManager::reached_preemption`].
     ///
     /// # Errors
     /// A save in the background failed (SH1313), or a process does not answer.
@@ -163,8 +163,8 @@ impl CheckpointManager {
         })
     }
 
-    /// Returns whether any process of the job received `SIGTERM`; if so, all processes should save this step and stop. All processes must
-    /// call this at the same steps, and get the same answer.
+    /// Returns whether any process of the job received `SIGTERM`; if so, all processes should save this step and stop. All processes
+    /// must call this method at the same steps, and get the same answer.
     ///
     /// # Errors
     /// Preemption is not enabled (SH1312), or a process does not answer.
@@ -180,14 +180,14 @@ impl CheckpointManager {
     /// not keep are deleted.
     ///
     /// # Errors
-    /// Those of [`save`](crate::save), or of a save in the background before this one (SH1313).
+    /// The errors of [`save`](crate::save), or the error of an earlier background save (SH1313).
     pub fn save(&self, step: u64, state: &State, read: &Read<'_>) -> Result<()> {
         self.wait()?;
         self.shared.save(step, state, read)
     }
 
-    /// Copies the values of a step and returns; the values are written in the background. If the maximum number of saves is pending, this
-    /// first waits for one of them. The next call of any kind returns the error of a failed save.
+    /// Copies the values of a step and returns; the values are written in the background. If the maximum number of saves is pending,
+    /// the call first waits until one of them is written. The next call of any kind returns the error of a failed save.
     ///
     /// # Errors
     /// A value cannot be read (SH1304), or an earlier background save failed (SH1313).
@@ -205,7 +205,7 @@ impl CheckpointManager {
             })?;
             Ok(((entry.name.clone(), slice.region.clone()), value))
         };
-        // This uses several threads because page faults on newly allocated memory take longer than the copy.
+        // Several threads copy in parallel, because page faults on newly allocated memory take longer than the copy.
         let values = parallel::each(parallel::threads(1, COPIERS), state.slices.len(), &copy)?;
         let values: BTreeMap<_, _> = values.into_iter().collect();
         let (shared, state) = (Arc::clone(&self.shared), state.clone());
@@ -233,7 +233,8 @@ impl CheckpointManager {
     /// Opens a step for reading.
     ///
     /// # Errors
-    /// Those of [`Checkpoint::open`]; if the step does not exist, the error lists the existing steps. A background save failed (SH1313).
+    /// The errors of [`Checkpoint::open`]; if the step does not exist, the error lists the existing steps. A background save failed
+    /// (SH1313).
     pub fn open(&self, step: u64) -> Result<Checkpoint> {
         self.wait()?;
         let Shared { store, folder, .. } = &*self.shared;
@@ -249,7 +250,7 @@ impl CheckpointManager {
     /// Reads regions of a step; see [`Checkpoint::restore`].
     ///
     /// # Errors
-    /// Those of [`CheckpointManager::open`] and [`Checkpoint::restore`].
+    /// The errors of [`CheckpointManager::open`] and [`Checkpoint::restore`].
     pub fn restore(
         &self,
         step: u64,

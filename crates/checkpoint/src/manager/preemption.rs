@@ -37,7 +37,7 @@ impl Preemption {
         Ok(Preemption { requested: Arc::default() })
     }
 
-    /// Whether the signal was received, or [`Preemption::request`] was called.
+    /// Returns whether the signal was received, or [`Preemption::request`] was called.
     #[must_use]
     pub fn is_requested(&self) -> bool {
         self.requested.load(Ordering::Relaxed)

@@ -3,7 +3,7 @@
 /// A reader of the body of a manifest or node. Reading past the end of the body returns an error.
 pub(super) struct Cursor<'a> {
     rest: &'a [u8],
-    /// The number of bytes that were read, which are those before `rest`.
+    /// The number of bytes read so far; `rest` follows these bytes.
     at: usize,
 }
 
@@ -12,7 +12,7 @@ impl<'a> Cursor<'a> {
         Cursor { rest: bytes, at: 0 }
     }
 
-    /// The number of bytes that were read.
+    /// Returns the number of bytes that were read.
     pub(super) fn position(&self) -> usize {
         self.at
     }

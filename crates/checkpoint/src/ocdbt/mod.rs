@@ -4,8 +4,9 @@
 //! and refer to ranges of data files for larger values. TensorStore documents the format
 //! (<https://google.github.io/tensorstore/kvstore/ocdbt/index.html>, "Storage format").
 //!
-//! Each process of a job writes its own database (`ocdbt.process_N`). Orbax then merges these databases: the database in the folder of the
-//! checkpoint refers to their data files. If Orbax did not merge them, this reader combines the keys of all of them.
+//! Each process of a job writes its own database (`ocdbt.process_N`). Orbax then merges these databases: the database in the folder of
+//! the checkpoint refers to the data files of the per-process databases. If Orbax did not merge them, this reader combines the keys of
+//! all per-process databases.
 
 mod cursor;
 mod envelope;
@@ -36,10 +37,10 @@ const MOST_KEYS: usize = 16 << 20;
 /// Maximum number of decompressed bytes of all nodes of a tree.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The values of a database by key. The path of a value in a data file is relative to the root of the store.
+/// The values of a database by key. Paths of data files are relative to the root of the store.
 pub(crate) type Values = BTreeMap<String, Value>;
 
-/// Whether a folder contains a database, or per-process databases (`ocdbt.process_N`).
+/// Returns whether a folder contains a database, or per-process databases (`ocdbt.process_N`).
 pub(crate) fn is_in(store: &Store, folder: &str) -> Result<bool> {
     Ok(store.size(&join(folder, MANIFEST))?.is_some() || !processes(store, folder)?.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Decodes the table of a node or manifest that lists the data files to which its entries refer.
+//! Decodes the table of data files to which the entries of a node or manifest refer.
 
 use super::cursor::Cursor;
 

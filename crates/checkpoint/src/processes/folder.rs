@@ -21,7 +21,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Creates the view of process `index` of `count`. It waits at most `patience` for a value of another process.
+    /// Creates the view of process `index` of `count`. The process waits at most `patience` for a value of another process.
     #[must_use]
     pub fn new(folder: PathBuf, index: usize, count: usize, patience: Duration) -> Folder {
         Folder { folder, index, count, patience, made: Arc::default() }

@@ -15,10 +15,10 @@ use crate::error::{CheckpointError, Result};
 /// The n-th call with a name on one process matches the n-th call with that name on the others. Calls with different names may overlap: a
 /// background save communicates while training continues.
 pub trait Processes: Send + Sync {
-    /// The index of this process, from 0.
+    /// Returns the index of this process, from 0.
     fn index(&self) -> usize;
 
-    /// The number of processes.
+    /// Returns the number of processes.
     fn count(&self) -> usize;
 
     /// Sends `value` to all processes, and waits for their values. Returns one value per process, in the order of process indices.
@@ -35,7 +35,7 @@ pub trait Processes: Send + Sync {
         self.gather(name, Vec::new()).map(|_| ())
     }
 
-    /// Whether `value` is true on any process.
+    /// Returns whether `value` is true on any process.
     ///
     /// # Errors
     /// A process is gone or does not answer.

@@ -32,7 +32,7 @@ struct Call {
 }
 
 impl Threads {
-    /// Creates `count` threads of one group; each waits at most `patience` for the values of the others.
+    /// Creates the views of `count` threads of one group. Each thread waits at most `patience` for the values of the others.
     #[must_use]
     pub fn group(count: usize, patience: Duration) -> Vec<Threads> {
         let shared = Arc::new(Shared { count, patience, calls: Mutex::default(), changed: Condvar::new() });

@@ -28,7 +28,7 @@ const OWN: usize = 2 << 20;
 /// The number of threads that send requests to an object store; each sends one request at a time.
 const REMOTE_READERS: usize = 8;
 
-/// A requested array, and the regions of it that this process needs.
+/// A requested array, and its regions that this process needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The caller's name for the array.
@@ -71,8 +71,8 @@ impl Checkpoint {
     /// checkpoint has, in the order of `wanted`.
     ///
     /// The current region and regions that are read ahead together take at most twice the bytes of the largest region, unless a single
-    /// region needs more. This includes the readers' buffers if chunks are compressed, as Orbax writes them, or if the store is not a
-    /// folder.
+    /// region needs more. This limit includes the readers' buffers if chunks are compressed, as Orbax writes them, or if the store is
+    /// not a folder.
     ///
     /// # Errors
     /// The checkpoint does not match the request (SH1309: all missing, unexpected or misshaped arrays), and `take` was not called; files
@@ -154,7 +154,8 @@ impl Checkpoint {
         Err(CheckpointError::Damaged(damages.into_iter().collect()))
     }
 
-    /// Matches each requested array with an array of the checkpoint; `None` for an array that is missing and may be.
+    /// Matches each requested array with an array of the checkpoint. Returns `None` for a missing array if `fit` permits missing
+    /// arrays; otherwise a missing array is an error.
     fn fitted(&self, wanted: &[Wanted], fit: &Fit) -> Result<Vec<Option<&Stored>>> {
         let by_name: BTreeMap<&str, &Stored> =
             self.arrays.iter().map(|stored| (stored.entry.name.as_str(), stored)).collect();
@@ -189,13 +190,13 @@ impl Checkpoint {
 }
 
 impl Wanted {
-    /// The size of the elements of each region in bytes.
+    /// Returns the size of the elements of each region in bytes.
     fn bytes(&self) -> impl Iterator<Item = usize> + '_ {
         self.regions.iter().map(|region| region.elements().saturating_mul(self.dtype.bytes()))
     }
 }
 
-/// The numbers of threads and bytes with which regions are read.
+/// Parameters for reading regions: the number of threads, and sizes in bytes.
 struct Reading {
     readers: usize,
     /// The maximum number of bytes of regions that are in memory at a time.
@@ -207,7 +208,8 @@ struct Reading {
 }
 
 impl Reading {
-    /// Chooses the parameters; `is_folder` is false for an object store, and `largest` is the size of the largest region in bytes.
+    /// Chooses the parameters for reading; `is_folder` is false for an object store, and `largest` is the size of the largest region
+    /// in bytes.
     fn new(is_folder: bool, largest: usize) -> Reading {
         let limit = largest.saturating_mul(2).saturating_sub(OWN).max(largest);
         if is_folder {

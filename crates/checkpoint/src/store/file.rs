@@ -23,8 +23,8 @@ impl Store {
         }
     }
 
-    /// Creates or replaces a file in the store's folder, and calls `fill` to write its content. [`Store::sync_file`] makes it durable. On
-    /// failure, a part of the file may remain.
+    /// Creates or replaces a file in the store's folder, and calls `fill` to write its content. [`Store::sync_file`] makes the content
+    /// durable. On failure, a part of the file may remain.
     pub(crate) fn write_file(
         &self,
         path: &str,

@@ -53,7 +53,7 @@ impl Store {
         Store { retry, ..self }
     }
 
-    /// Whether the store is a folder of a file system, where folders can be renamed atomically.
+    /// Returns whether the store is a folder of a file system, where folders can be renamed atomically.
     #[must_use]
     pub fn is_folder(&self) -> bool {
         self.folder.is_some()
@@ -215,14 +215,14 @@ impl Store {
         })
     }
 
-    /// The size of an object in bytes; `None` if it does not exist.
+    /// Returns the size of an object in bytes; `None` if it does not exist.
     pub(crate) fn size(&self, path: &str) -> Result<Option<u64>> {
         self.request("reading", path, |store, path| async move {
             absent(store.head(&path).await.map(|meta| meta.size))
         })
     }
 
-    /// The objects below a path, at any depth, with their sizes in bytes; names are relative to the path.
+    /// Returns the objects below a path, at any depth, with their sizes in bytes; names are relative to the path.
     pub(crate) fn list(&self, path: &str) -> Result<Vec<(String, u64)>> {
         let found = self.request("listing", path, |store, path| async move {
             let list: Vec<_> = store.list(Some(&path)).try_collect().await?;
@@ -296,7 +296,7 @@ pub(crate) fn join(folder: &str, path: &str) -> String {
     }
 }
 
-/// The number of bytes per request to an object store.
+/// Returns the number of bytes per request to an object store.
 pub(crate) const fn part_size() -> usize {
     PART
 }

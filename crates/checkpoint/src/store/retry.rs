@@ -36,7 +36,7 @@ impl Retry {
     }
 }
 
-/// Whether a retry of the request may succeed.
+/// Returns whether a retry of the request may succeed.
 pub(super) fn may_pass(error: &Error) -> bool {
     matches!(error, Error::Generic { .. } | Error::JoinError { .. })
 }

@@ -148,7 +148,7 @@ pub(crate) fn check(checkpoint: &Checkpoint, arrays: &Arrays, shards: &[usize], 
     assert_eq!(taken, wanted.iter().map(|w| w.regions.len()).sum::<usize>());
 }
 
-/// A state with every type, uneven shapes, scalars, empty arrays, and arrays of many tiles.
+/// Creates a state with every type, uneven shapes, scalars, empty arrays, and arrays of many tiles.
 pub(crate) fn varied(shards: &[usize]) -> Arrays {
     let mut arrays = Arrays::new();
     let mut add = |name: &str, seed: u64, dtype: DType, shape: &[usize]| {
@@ -167,7 +167,7 @@ pub(crate) fn varied(shards: &[usize]) -> Arrays {
     arrays
 }
 
-/// Few arrays with few blocks, one of which is split into tiles.
+/// Creates a state of few arrays with few blocks; one block is split into tiles.
 pub(crate) fn small() -> Arrays {
     let mut arrays = Arrays::new();
     arrays.insert("w".to_owned(), (array(1, DType::F32, &[700, 900]), vec![2, 1]));

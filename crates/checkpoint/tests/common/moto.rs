@@ -8,7 +8,8 @@ use std::process::{Child, Command, Stdio};
 
 use shardc_filetest::skip::{Need, skip};
 
-/// A Python script that starts the server on a free port and prints the port. It ends when its standard input is closed.
+/// A Python script that starts the server on a free port and prints the port. The server ends when the script's standard input is
+/// closed.
 const SERVER: &str = "
 import sys
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
@@ -18,7 +19,7 @@ print(server.get_host_and_port()[1], flush=True)
 sys.stdin.read()
 ";
 
-/// A server process. It exits when this value is dropped, or when this process exits.
+/// A server process. The process exits when this value is dropped, or when the test process exits.
 pub(crate) struct Server {
     child: Child,
     /// The port on which the server listens.
@@ -36,7 +37,7 @@ impl Server {
     /// The URL of the bucket that every server has at the start.
     pub(crate) const BUCKET: &str = "s3://bucket";
 
-    /// Starts a server with an empty bucket. If a dependency is missing, this prints a message and returns `None`.
+    /// Starts a server with an empty bucket. If a dependency is missing, prints a message and returns `None`.
     pub(crate) fn start() -> Option<Server> {
         if !cfg!(feature = "s3") {
             skip(Need::Python, "S3 stores are not built in (`--features s3`)");

@@ -25,7 +25,7 @@ pub(crate) fn every_file_is_verified(place: &Place) {
     assert!(names.len() > 8, "{names:?}");
     for name in names {
         if name == "commit_success.txt" {
-            // This file marks the checkpoint as complete by its existence; its content is not read.
+            // The marker file marks the checkpoint as complete by its existence; its content is not read.
             continue;
         }
         let object = format!("s/{name}");

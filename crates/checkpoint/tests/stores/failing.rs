@@ -52,7 +52,7 @@ impl Failing {
         Arc::new(Failing { inner: inner.clone(), calls: AtomicUsize::new(0), every, last, room: room.into() })
     }
 
-    /// The number of requests so far.
+    /// Returns the number of requests so far.
     fn calls(&self) -> usize {
         self.calls.load(Ordering::Relaxed)
     }

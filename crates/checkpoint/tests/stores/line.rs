@@ -16,8 +16,8 @@ use crate::place::{Place, server};
 /// Byte counts after which a connection is cut: some within a request, some within a response.
 const CUTS: [usize; 4] = [300, 40_000, 700, 900_000];
 
-/// Forwards connections to a port, and cuts some of them; returns the port on which it listens, and a counter of the connections that were
-/// cut.
+/// Forwards connections to a port, and cuts some of them. Returns the port on which the forwarder listens, and a counter of the
+/// connections that were cut.
 fn bad_line(to: u16) -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

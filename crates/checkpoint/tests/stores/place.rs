@@ -44,14 +44,14 @@ pub(crate) struct Place {
     pub(crate) store: Store,
     /// The object store that contains the objects of `store`, for checks that bypass [`Store`].
     pub(crate) objects: Arc<dyn ObjectStore>,
-    /// The path prefix of these objects in `objects`.
+    /// The path prefix of the store's objects in `objects`.
     pub(crate) root: String,
     runtime: Runtime,
     _folder: Option<TempDir>,
 }
 
 impl Place {
-    /// Creates an empty store for the test with this name. If a dependency is missing, this prints a message and returns `None`.
+    /// Creates an empty store for the test with this name. If a dependency is missing, prints a message and returns `None`.
     pub(crate) fn new(kind: Kind, test: &str) -> Option<Place> {
         let place = |store, objects, root, folder| Place {
             kind,
@@ -113,7 +113,7 @@ impl Place {
     }
 }
 
-/// Returns the port of a local S3 server that all tests share, and that ends with this process. If a dependency is missing, this prints a
+/// Returns the port of a local S3 server that all tests share, and that ends with this process. If a dependency is missing, prints a
 /// message and returns `None`.
 pub(crate) fn server() -> Option<u16> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();

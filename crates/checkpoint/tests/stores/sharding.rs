@@ -21,7 +21,8 @@ const MESHES: [[usize; 2]; 6] = [[4, 2], [2, 4], [8, 1], [1, 8], [1, 1], [3, 5]]
 
 pub(crate) fn any_sharding_restores_onto_any_other(place: &Place) {
     let store = &place.store;
-    // A Python server takes milliseconds per request, and there are thousands of requests. Each kind of store gets other pairs of meshes.
+    // A Python server takes milliseconds per request, and there are thousands of requests. Each kind of store therefore tests
+    // different pairs of meshes.
     let (first, step) = match place.kind {
         Kind::Memory => (0, 3),
         Kind::Folder => (1, 3),
@@ -135,7 +136,7 @@ pub(crate) fn truncated_large_blocks_round_trip(place: &Place) {
 }
 
 pub(crate) fn parts_of_one_block_are_read_along_either_dimension(place: &Place) {
-    // An array of 16 MiB in one block. Another sharding reads an eighth of it, along either dimension.
+    // An array of 16 MiB in one block. A restore with another sharding reads an eighth of the array, along either dimension.
     let store = &place.store;
     let mut arrays = Arrays::new();
     arrays.insert("w".to_owned(), (array(9, DType::F32, &[2048, 2048]), vec![1, 1]));

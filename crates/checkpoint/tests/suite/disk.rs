@@ -1,6 +1,6 @@
 //! Tests that if a real file system is full or read-only, complete checkpoints are unchanged, and incomplete ones are not listed.
 //!
-//! All tests but one mount a file system for this, which requires root.
+//! All tests except one mount a file system, which requires root.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -77,7 +77,7 @@ fn arrays() -> Arrays {
     arrays
 }
 
-/// All files below a folder.
+/// Returns all files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()

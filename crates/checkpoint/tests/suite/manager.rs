@@ -131,7 +131,7 @@ fn signal_to_one_process_reaches_all() {
                         let pid = std::process::id().to_string();
                         let sent = std::process::Command::new("kill").args(["-TERM", &pid]).status();
                         assert!(sent.unwrap().success());
-                        // The signal is delivered asynchronously, so this waits for it.
+                        // The signal is delivered asynchronously, so the thread sleeps until it has arrived.
                         std::thread::sleep(Duration::from_millis(200));
                     }
                     if manager.should_save(step).unwrap() {

@@ -64,7 +64,8 @@ fn saving_and_restoring_need_no_more_than_two_shards() {
     assert!(left >= SHARD, "a restore that reads a shard was measured at only {left} bytes");
     assert!(left <= LIMIT, "a restore needs {left} bytes, and a shard has {SHARD}");
 
-    // Restores regions with another sharding: each spans several blocks, and shares their tiles with other regions.
+    // Restores regions with another sharding: each region spans several blocks, and shares the tiles of these blocks with other
+    // regions.
     let across = Entry::split("w", DType::F32, &entry.shape, &[1, SHARDS]).blocks();
     let largest = across[0].elements() * 4;
     let other = grown(|| restore(&checkpoint, across.clone(), &mut |elements| assert!(!elements.is_empty())));

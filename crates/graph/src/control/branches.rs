@@ -31,8 +31,8 @@ impl Graph {
         self.make_branches("cond", predicate.into(), DType::I1, &tree, vec![first, second])
     }
 
-    /// Returns the result of the branch with number `index`, a scalar `i32`; an out-of-range index selects the last branch. Only the
-    /// selected branch runs.
+    /// Returns the result of branch number `index`, a scalar `i32`. An out-of-range index selects the last branch. Only the selected
+    /// branch runs.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};

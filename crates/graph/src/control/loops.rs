@@ -10,8 +10,8 @@ use crate::Tree;
 use crate::graph::{Built, Graph, carry_captured, same_types, types_of};
 
 impl Graph {
-    /// Runs `body` repeatedly while `cond`, which returns a scalar `i1`, is true. `cond` and `body` take the loop-carried value; `body`
-    /// returns the next one.
+    /// Runs `body` repeatedly while `cond`, which returns a scalar `i1`, is true. `cond` and `body` take the loop-carried value;
+    /// `body` returns the next loop-carried value.
     ///
     /// A gradient requires a known trip count: use [`Graph::fori`] or [`Graph::scan`].
     ///

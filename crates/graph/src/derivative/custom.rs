@@ -129,7 +129,7 @@ impl Graph {
         self.seals(built.region).then_some(built)
     }
 
-    /// For each type, the type if it is a float or complex type (differentiable), else `None`.
+    /// Returns, for each type, the type itself if it is differentiable (a float or complex type), else `None`.
     fn changing(&self, types: &[TypeId]) -> Vec<Option<TypeId>> {
         self.with_module(|module| {
             let can_change = |ty: &TypeId| {
@@ -140,7 +140,7 @@ impl Graph {
         })
     }
 
-    /// For each tensor of `tree`, its type if that type is differentiable, else `None`.
+    /// Returns, for each tensor of `tree`, the type of the tensor if it is differentiable, else `None`.
     #[track_caller]
     fn changing_of<'g, T: Tree<'g>>(&'g self, tree: &T) -> Vec<Option<TypeId>> {
         let types: Vec<Option<TypeId>> = tree.leaves().into_iter().map(|leaf| self.type_of(leaf)).collect();

@@ -130,14 +130,14 @@ fn gradient(m: &mut Maker<'_>, loss: ValueId, wrt: &[ValueId]) -> KindResult<Vec
     made.map_err(|mut errors| ErrorKind::Gradient(Box::new(errors.swap_remove(0))))
 }
 
-/// Looks through sharding constraints of the open region that replaced the value of a handle; returns the unconstrained value. A gradient
+/// Returns the value before the sharding constraints that [`Tensor::mark_sharding`] applied to a tensor in the open region. A gradient
 /// with respect to the unconstrained value also includes users that were created before the constraint.
 fn before_mark(state: &State, mut value: ValueId) -> ValueId {
     while let Some(op) = state.module.def_op(value) {
         let data = &state.module.ops[op];
         let &[source] = data.operands.as_slice() else { break };
         let is_mark = matches!(data.kind, OpKind::ShardingConstraint(_));
-        // If another handle holds the source, the constraint is a separate copy of the tensor.
+        // If another handle still refers to the operand, the constraint created a separate copy of the tensor and is not skipped.
         let is_moved = || state.handles.iter().all(|handle| handle.value != source);
         if !is_mark || !state.module.regions[state.region()].ops.contains(&op) || !is_moved() {
             break;

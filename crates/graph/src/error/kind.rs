@@ -121,7 +121,7 @@ pub enum ErrorKind {
         /// The operation that the closure was passed to.
         of: &'static str,
     },
-    /// A loop-carried value, or the results of branches, have different types.
+    /// A closure of a loop or branch returns a tensor of a wrong type.
     #[error("{what}: tensor {at} must be {want}, got {have}")]
     Carried {
         /// The operation or closure that returns the tensor, such as `the body of a loop`.
@@ -136,7 +136,7 @@ pub enum ErrorKind {
     /// A function cannot be differentiated.
     #[error("{}", .0.message)]
     Gradient(Box<Diagnostic>),
-    /// A collective is along an axis that is manual in no enclosing `shard_map`.
+    /// A collective names an axis that is not manual in any enclosing `shard_map`.
     #[error("no enclosing shard_map has the manual axis {axis:?}")]
     NotManual {
         /// The name of the axis of the collective.
@@ -216,7 +216,7 @@ impl ErrorKind {
         }
     }
 
-    /// Returns the error with the tensor index of [`ErrorKind::Carried`] converted to the caller's numbering.
+    /// Replaces the tensor index of [`ErrorKind::Carried`] by `number(index)`, the index among the tensors that the caller passed.
     pub(crate) fn numbered(mut self, number: impl FnOnce(usize) -> usize) -> Self {
         if let ErrorKind::Carried { at, .. } = &mut self {
             *at = number(*at);
@@ -224,7 +224,7 @@ impl ErrorKind {
         self
     }
 
-    /// Returns whether this kind is a warning; the program is then valid.
+    /// Returns whether this kind is a warning. A program with only warnings is valid.
     #[must_use]
     pub fn is_warning(&self) -> bool {
         matches!(self, ErrorKind::ZeroGradient | ErrorKind::Untrained { .. })

@@ -96,7 +96,8 @@ impl From<GraphError> for GraphErrors {
 
 /// Adds the caller's location to the error of a `Result`.
 pub(crate) trait Here<T> {
-    /// Returns the result with the caller's location in the error. In a `#[track_caller]` function, that is the function's own caller.
+    /// Returns the result, with the caller's location added to an error. In a `#[track_caller]` function, this location is that of the
+    /// function's own caller.
     fn here(self) -> Result<T, GraphError>;
 }
 

@@ -34,8 +34,8 @@ impl Graph {
         self.at_line(Location::caller(), build)
     }
 
-    /// [`track_caller`](Graph::track_caller) for a closure of this crate; `line` comes from the `#[track_caller]` function that created the
-    /// closure.
+    /// Runs `build` like [`track_caller`](Graph::track_caller), for a closure of this crate; `line` comes from the `#[track_caller]`
+    /// function that created the closure.
     pub(crate) fn at_line<R>(&self, line: &'static Location<'static>, build: impl FnOnce() -> R) -> R {
         let outer = {
             let caller = &mut self.state.borrow_mut().caller;
@@ -48,8 +48,8 @@ impl Graph {
     }
 }
 
-/// Restores the previous caller of a graph when dropped, also after a panic in a closure, so that a graph used afterwards has correct
-/// lines.
+/// Restores the previous caller of a graph when dropped, also after a panic in a closure, so that later operations of the graph get
+/// correct source lines.
 struct Restored<'g> {
     graph: &'g Graph,
     outer: Option<&'static Location<'static>>,

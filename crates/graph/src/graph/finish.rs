@@ -1,4 +1,4 @@
-//! Finishing a graph: a module, or all errors.
+//! Finishes a graph: returns its module, or all errors.
 
 use std::panic::Location;
 
@@ -75,7 +75,7 @@ impl State {
                 self.report(at, &[], ErrorKind::Operands(text));
                 continue;
             };
-            // If there is no value, another error was reported.
+            // A result without a value is poisoned, and its error is already reported.
             let Some(&value) = values.get(place) else { continue };
             let shape = self.module.shape(value).to_vec();
             match spec.resolve(&self.module.meshes[self.mesh], self.mesh, &shape) {

@@ -168,7 +168,8 @@ impl Graph {
         self.full((), value, dtype)
     }
 
-    /// `0, 1, 2, ...` along dimension `axis`, which counts from the last if negative; constant along the others.
+    /// Creates a tensor with the elements `0, 1, 2, ...` along dimension `axis`, repeated along the other dimensions. A negative
+    /// `axis` counts from the last dimension.
     ///
     /// Reports an error if the shape lacks the dimension, if a size is negative, or if the element type is `i1`.
     #[track_caller]
@@ -184,7 +185,7 @@ impl Graph {
         })
     }
 
-    /// `0, 1, 2, ..., n - 1`.
+    /// Creates the tensor `0, 1, 2, ..., n - 1` of rank one.
     ///
     /// Reports an error if `n` is negative, or if the element type is `i1`.
     #[track_caller]
@@ -267,8 +268,8 @@ impl Graph {
         Mesh::from_ir(state.module.meshes[state.mesh].clone())
     }
 
-    /// Warnings so far about valid but suspicious code, such as gradients with respect to tensors that the loss does not depend on.
-    /// Warnings remain available after the graph is finished.
+    /// Returns the warnings so far about valid but suspicious code, such as gradients with respect to tensors that the loss does not
+    /// depend on. Warnings remain available after the graph is finished.
     #[must_use]
     pub fn warnings(&self) -> Vec<GraphError> {
         self.state.borrow().warnings.clone()

@@ -57,7 +57,7 @@ impl Graph {
         built.map(|built| built.region).filter(|&region| self.seals(region))
     }
 
-    /// Copies captured constants into a region. Reports an error if the region captures other values, and returns whether it captures none.
+    /// Copies captured constants into a region. Returns true if the region captures no other values, and otherwise reports an error.
     #[track_caller]
     pub(crate) fn seals(&self, region: RegionId) -> bool {
         let read = self.with_module(|module| {
@@ -206,8 +206,8 @@ fn copy_constants(module: &mut Module, regions: &[RegionId], constants: &[ValueI
     }
 }
 
-/// Turns the values that the regions of a loop capture into loop-carried values: each region gets an argument for each value, and the last
-/// region, the body, returns it unchanged. Constants are copied into the regions.
+/// Turns the values that the regions of a loop capture into loop-carried values: each region gets an argument for each value, and the
+/// last region, the body, returns that argument unchanged. Constants are copied into the regions.
 ///
 /// Loops without captures have the same semantics in all compilers.
 pub(crate) fn carry_captured(module: &mut Module, regions: &[RegionId]) -> Vec<ValueId> {
@@ -223,7 +223,8 @@ pub(crate) fn carry_captured(module: &mut Module, regions: &[RegionId]) -> Vec<V
     carried
 }
 
-/// Turns the values that a region captures into arguments; returns the operands for them. Constants are copied into the region.
+/// Turns the values that a region captures into arguments of the region, and returns the captured values, which are the operands to
+/// pass. Constants are copied into the region.
 pub(crate) fn take_captured(module: &mut Module, region: RegionId) -> Vec<ValueId> {
     let taken = captured(module, &[region]);
     add_args(module, region, &taken);

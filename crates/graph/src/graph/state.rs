@@ -137,7 +137,8 @@ impl State {
         })
     }
 
-    /// Returns the values of tensors; `None` if one of them is poisoned. An error if a tensor belongs to another graph or is out of scope.
+    /// Returns the values of tensors; `None` if one of them is poisoned. Returns an error if a tensor belongs to another graph or is
+    /// out of scope.
     pub(crate) fn values(&self, graph: &Graph, tensors: &[Tensor<'_>]) -> KindResult<Option<Vec<ValueId>>> {
         if self.is_finished {
             return Err(ErrorKind::Finished);

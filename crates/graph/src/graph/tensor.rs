@@ -44,7 +44,7 @@ impl<'g> Tensor<'g> {
 
     /// Returns the sizes of the dimensions as an array: `let [batch, features] = x.dims();`. For a poisoned tensor, all sizes are one.
     ///
-    /// Reports an error if the number of dimensions differs.
+    /// Reports an error if the rank is not `N`.
     #[must_use]
     #[track_caller]
     pub fn dims<const N: usize>(self) -> [i64; N] {

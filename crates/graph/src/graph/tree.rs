@@ -4,7 +4,7 @@ use super::Tensor;
 
 /// A pytree of tensors, for loop-carried values and gradients: a [`Tensor`], `()`, or a tuple, array, vector or option of pytrees.
 ///
-/// To implement it for a struct, list its fields in the same order in both methods.
+/// To implement this trait for a struct, list the fields of the struct in the same order in both methods.
 pub trait Tree<'g>: Sized {
     /// Appends the tensors, in order.
     fn flatten(&self, leaves: &mut Vec<Tensor<'g>>);

@@ -384,8 +384,8 @@ impl<'g> Tensor<'g> {
         shifted - shifted.exp().sum_keepdims(axes).log()
     }
 
-    /// [`softmax`](Tensor::softmax) of the elements where `mask`, which broadcasts, is true; the result is zero elsewhere. If the mask is
-    /// false everywhere along the dimensions, all results are zero.
+    /// Returns the [`softmax`](Tensor::softmax) of the elements where `mask` is true, and zero elsewhere; `mask` broadcasts. If the
+    /// mask is false everywhere along the dimensions, all results are zero.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -425,7 +425,7 @@ impl<'g> Tensor<'g> {
         mask.select(shifted - sum.log(), f64::NEG_INFINITY)
     }
 
-    /// One-hot encoding along a new last dimension of size `classes`. An out-of-range number is encoded as zeros.
+    /// Returns the one-hot encoding along a new last dimension of size `classes`. An out-of-range class index is encoded as zeros.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};

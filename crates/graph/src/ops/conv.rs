@@ -64,7 +64,7 @@ pub struct Conv {
 }
 
 impl Default for Conv {
-    /// A convolution of images, with strides of one and no padding.
+    /// Returns a convolution of images, with strides of one and no padding.
     fn default() -> Self {
         Conv {
             lhs: "NHWC".to_owned(),

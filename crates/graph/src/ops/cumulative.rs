@@ -103,7 +103,7 @@ impl<'g> Tensor<'g> {
         self.graph().associative_scan(self, axis, false, Tensor::logaddexp)
     }
 
-    /// Differences of adjacent elements along dimension `axis`; its size decreases by one.
+    /// Differences of adjacent elements along dimension `axis`; the size of the dimension decreases by one.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -157,7 +157,7 @@ impl Graph {
     }
 }
 
-/// Returns the inclusive prefixes of `n` slices under `combine`.
+/// Returns the inclusive prefix scan of `n` slices, for the associative `combine`.
 #[track_caller]
 fn prefixes<'g, T: Tree<'g>>(xs: T, n: i64, axis: i64, combine: &impl Fn(T, T) -> T) -> T {
     if n < 2 {

@@ -54,7 +54,8 @@ impl<'g> Tensor<'g> {
         self.graph().make(&operands, |m, values| m.infer(OpKind::DynamicUpdateSlice, values, &[]))
     }
 
-    /// Element `index`, a scalar integer, along dimension `axis`, which is removed. The index is clamped to the bounds.
+    /// Returns the slice at `index`, a scalar integer, along dimension `axis`, and removes that dimension. The index is clamped to the
+    /// bounds.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};

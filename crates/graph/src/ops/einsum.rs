@@ -159,7 +159,7 @@ impl<'g> Plan<'g> {
         let is_known = |letter: char| sizes.iter().any(|(known, ..)| *known == letter);
         let mut seen: Vec<char> = Vec::new();
         let terms = terms.into_iter().map(|(tensor, letters, ones)| {
-            // A dimension of size one in all tensors is kept in the first of them.
+            // A dimension of size one in all tensors is kept in the first tensor only.
             let dropped: Vec<usize> = ones
                 .into_iter()
                 .filter(|&d| {

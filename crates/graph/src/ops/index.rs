@@ -40,7 +40,7 @@ impl<'g> Tensor<'g> {
         self.take_with(indices, axis, OutOfBounds::Clip)
     }
 
-    /// [`take`](Tensor::take) with a choice of the handling of out-of-bounds indices.
+    /// [`take`](Tensor::take) with a choice of how out-of-bounds indices are handled.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh, OutOfBounds};
@@ -87,8 +87,8 @@ impl<'g> Tensor<'g> {
         inside.select(taken, missing(taken))
     }
 
-    /// For each index in `indices`, the element at that index along dimension `axis`, and at the position of the index along the other
-    /// dimensions: `numpy.take_along_axis`. Out-of-bounds indices are clamped.
+    /// Returns, for each index in `indices`, the element at that index along dimension `axis`, and at the position of the index along
+    /// the other dimensions: `numpy.take_along_axis`. Out-of-bounds indices are clamped.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -106,7 +106,7 @@ impl<'g> Tensor<'g> {
         self.take_along_axis_with(indices, axis, OutOfBounds::Clip)
     }
 
-    /// [`take_along_axis`](Tensor::take_along_axis) with a choice of the handling of out-of-bounds indices.
+    /// [`take_along_axis`](Tensor::take_along_axis) with a choice of how out-of-bounds indices are handled.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, OutOfBounds};
@@ -188,7 +188,8 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// StableHLO's `gather`: slices at start indices from `indices`, which are clamped so that the slices are in bounds.
+    /// Computes StableHLO's `gather`: returns slices at the start indices in `indices`, which are clamped so that the slices are in
+    /// bounds.
     ///
     /// Reports an error if the dimensions do not match, or `indices` are not of an integer type.
     #[must_use]
@@ -202,7 +203,8 @@ impl<'g> Tensor<'g> {
 }
 
 impl OutOfBounds {
-    /// Indices into a dimension of size `n`, after out-of-bounds handling.
+    /// Converts indices into a dimension of size `n` as this mode specifies: `Fill` counts negative indices from the last, `Wrap`
+    /// takes the remainder of division by `n`.
     #[track_caller]
     fn placed<'g>(self, indices: Tensor<'g>, n: i64) -> Tensor<'g> {
         if indices.is_poisoned() || !indices.dtype().is_integer() {

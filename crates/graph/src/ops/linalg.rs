@@ -228,7 +228,7 @@ impl<'g> Tensor<'g> {
         self.reshape([-1, 1]) * y.into().reshape([1, -1])
     }
 
-    /// Dot product of all elements.
+    /// Dot product of two tensors of the same shape: the sum of the products of corresponding elements.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

@@ -90,7 +90,7 @@ impl Graph {
         self.tri(queries, keys, keys - queries)
     }
 
-    /// `count` evenly spaced numbers from `start` to `stop`, inclusive.
+    /// Creates a tensor of `count` evenly spaced numbers from `start` to `stop`, inclusive.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

@@ -1,4 +1,4 @@
-//! Operations on tensors, one file per subject.
+//! Operations on tensors, one file per kind of operation.
 
 mod activation;
 mod bits;

@@ -31,7 +31,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Dimension `i` of the result is dimension `permutation[i]` of this tensor.
+    /// Permutes the dimensions: dimension `i` of the result is dimension `permutation[i]` of this tensor.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -115,8 +115,8 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Dimension `i` of this tensor becomes dimension `places[i]` of the result; other dimensions of the result, and dimensions of size
-    /// one, are broadcast.
+    /// Broadcasts the tensor to a shape: dimension `i` of this tensor becomes dimension `places[i]` of the result. Other dimensions of
+    /// the result, and dimensions of size one, are broadcast.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -179,7 +179,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.squeeze(1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reports an error if the tensor lacks one of the dimensions, or if its size differs.
+    /// Reports an error if the tensor lacks one of the dimensions, or if the size of a dimension is not one.
     #[must_use]
     #[track_caller]
     pub fn squeeze(self, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -217,7 +217,7 @@ impl<'g> Tensor<'g> {
         self.slice_by(axis, range, 1)
     }
 
-    /// Every `step`-th element of a range along dimension `axis`.
+    /// Returns every `step`-th slice of a range along dimension `axis`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -263,7 +263,8 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Element `index` along dimension `axis`, which is removed. A negative `index` or `axis` counts from the last.
+    /// Returns the slice at `index` along dimension `axis`, and removes that dimension. A negative `index` or `axis` counts from the
+    /// last.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

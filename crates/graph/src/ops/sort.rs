@@ -182,7 +182,7 @@ fn numbers(m: &mut Maker<'_>, value: ValueId, axis: i64) -> KindResult<ValueId> 
     m.typed(OpKind::Iota { dim: dim as u32 }, &[], &shape, DType::I32)
 }
 
-/// Sorts all values by the first.
+/// Sorts the first value along dimension `axis`, and permutes the other values in the same way.
 fn sort(m: &mut Maker<'_>, values: &[ValueId], axis: i64) -> KindResult<Vec<ValueId>> {
     let dim = axes::one("sort", axis, &m.shape_of(values[0]))?;
     let dtype = m.dtype_of(values[0]);

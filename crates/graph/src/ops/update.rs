@@ -10,7 +10,7 @@ use crate::{RegionBody, Tensor, axes, number};
 impl<'g> Tensor<'g> {
     /// Returns the tensor with the slices at `indices` along dimension `axis` replaced by `updates`, in which the dimensions of `indices`
     /// replace dimension `axis`: `x.at[indices].set(updates)`. Negative indices count from the last; other out-of-bounds indices have no
-    /// effect. If several updates apply to a slice, the result contains an unspecified one of them.
+    /// effect. If several updates apply to one slice, one of the updates takes effect; it is unspecified which.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -171,8 +171,8 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// StableHLO's `scatter`: updates at start indices from `indices`. `combine` takes the current and the update element, two scalars.
-    /// Updates that would be out of bounds have no effect.
+    /// Computes StableHLO's `scatter`: updates slices at the start indices in `indices`. `combine` takes the current and the update
+    /// element, two scalars. Out-of-bounds updates have no effect.
     ///
     /// Reports an error if the dimensions do not match, `indices` are not of an integer type, or `combine` does not return a scalar of the
     /// element type.

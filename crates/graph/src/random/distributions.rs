@@ -7,7 +7,8 @@ use super::Key;
 use crate::number::encode;
 use crate::{IntoShape, Operand, Tensor};
 
-/// For a float type: the unsigned integer type of equal width, the number of mantissa bits, and the integer type of the random bits.
+/// Returns, for a float type, the unsigned integer type of equal width, the number of mantissa bits, and the integer type of the
+/// random bits.
 fn layout(dtype: DType) -> Option<(DType, i64, DType)> {
     match dtype {
         DType::F64 => Some((DType::UI64, 52, DType::UI64)),

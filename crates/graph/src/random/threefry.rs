@@ -8,7 +8,7 @@ use crate::Tensor;
 /// The rotation distance of the second word in each round; the two lists alternate.
 const ROTATIONS: [[i64; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
 
-/// Parity constant that is combined with the key's third word, which is then nonzero if the other two words are zero.
+/// Parity constant of the key schedule: the third word of the key is the XOR of the first two words and this constant.
 const PARITY: i64 = 0x1bd1_1bda;
 
 /// Encrypts blocks of two words each.

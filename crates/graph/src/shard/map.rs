@@ -12,9 +12,10 @@ impl Graph {
     /// `in_specs` specifies. `body` returns local blocks, from which the results are assembled as `out_specs` specifies. `body` can
     /// use collectives such as [`psum`](crate::Tensor::psum) and [`all_gather`](crate::Tensor::all_gather).
     ///
-    /// Tensors that `body` captures are replicated. If a result specification omits an axis, the devices along that axis must return the
-    /// same value. Examples are a sum over the axis, and a value computed only from inputs that are not sharded over the axis. If equality
-    /// cannot be inferred, the call reports an error, unless [`assume_replicated`](crate::Tensor::assume_replicated) asserts equality.
+    /// Tensors that `body` captures are replicated. If a result specification omits an axis, the devices along that axis must return
+    /// the same value. Examples of such values are a sum over the axis, and a value computed only from inputs that are not sharded
+    /// over the axis. If equality cannot be inferred, the call reports an error, unless
+    /// [`assume_replicated`](crate::Tensor::assume_replicated) asserts equality.
     ///
     /// ```
     /// use shardc_graph::{DType::F32, Graph, Mesh, spec};
@@ -42,7 +43,7 @@ impl Graph {
         out_specs: &[PartitionSpec],
         body: impl FnOnce(I) -> O,
     ) -> O {
-        // A nested `shard_map` is over the remaining axes.
+        // In the body of another `shard_map`, only axes that are not yet manual can become manual.
         let axes = {
             let state = self.state.borrow();
             let is_free = |axis: &AxisRef| !state.manual.iter().flatten().any(|manual| manual == axis);

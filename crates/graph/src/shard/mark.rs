@@ -33,8 +33,9 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Returns a copy of the tensor with this sharding constraint, which also applies to its gradient; the tensor itself is unchanged.
-    /// Except on a parameter, the copy is the only difference from [`mark_sharding`](Tensor::mark_sharding).
+    /// Returns a copy of the tensor with this sharding constraint, which also applies to the gradient of the copy. Unlike
+    /// [`mark_sharding`](Tensor::mark_sharding), the call leaves the tensor itself unchanged; on a parameter, it adds a constraint and
+    /// does not annotate the input.
     ///
     /// Reports the errors of `mark_sharding`.
     #[must_use]
@@ -155,7 +156,7 @@ impl<'g> Tensor<'g> {
     }
 
     /// Returns the placement of the tensor by its annotated sharding, if any; open dimensions count as unsharded.
-    /// [`Placement::visualize`] draws it.
+    /// [`Placement::visualize`] draws the placement.
     #[must_use]
     pub fn placement(self) -> Option<Placement> {
         let sharding = self.sharding()?;

@@ -10,9 +10,9 @@ use crate::graph::{Graph, State};
 use crate::{PartitionSpec, Tensor};
 
 impl<'g> Tensor<'g> {
-    /// Asserts that the tensor is replicated along these axes, where inference cannot show it: for example, a sum computed by a ring of
-    /// [`ppermute`](Tensor::ppermute). The call must be the last one on a tensor that the body of a [`shard_map`](Graph::shard_map)
-    /// returns. JAX's `check_vma=False` makes the same assertion for all results.
+    /// Asserts that the tensor is replicated along these axes if inference cannot prove it: for example, a sum computed by a ring of
+    /// [`ppermute`](Tensor::ppermute). The assertion must be the last operation on a tensor that the body of a
+    /// [`shard_map`](Graph::shard_map) returns. JAX's `check_vma=False` makes the same assertion for all results.
     ///
     /// If the assertion is false, the results of the program depend on the device that they are read from.
     ///
@@ -53,7 +53,7 @@ impl Graph {
 }
 
 impl State {
-    /// For each result of a `shard_map`, the names of axes that its specification omits and along which devices may differ.
+    /// Returns, for each result of a `shard_map`, the omitted axes of its specification along which devices may have different values.
     fn varying(&self, op: OpId, returned: &[Tensor<'_>]) -> Vec<Vec<String>> {
         let outer: Vec<_> = self.manual.iter().flatten().copied().collect();
         let mesh = &self.module.meshes[self.mesh];

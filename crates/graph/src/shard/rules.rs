@@ -3,8 +3,8 @@
 use crate::error::{ErrorKind, GraphError, Here, KindResult};
 use crate::{DimSpec, PartitionSpec, Tensor};
 
-/// Rules from logical dimension names to mesh axes, in order of preference (flax's `logical_axis_rules`): for each name, the first rule
-/// whose axis no other dimension of the tensor uses applies.
+/// Rules that map logical dimension names to mesh axes, in order of preference (flax's `logical_axis_rules`). For each name, the first
+/// applicable rule is used. A rule is not applicable if another dimension of the tensor already uses one of its axes.
 ///
 /// ```
 /// use shardc_graph::{AxisRules, spec};
@@ -19,7 +19,7 @@ use crate::{DimSpec, PartitionSpec, Tensor};
 pub struct AxisRules(Vec<(String, Vec<String>)>);
 
 impl AxisRules {
-    /// Rules from dimension names to mesh axes, in order of preference.
+    /// Creates rules that map dimension names to mesh axes, in order of preference.
     #[must_use]
     pub fn new(rules: &[(&str, &str)]) -> AxisRules {
         AxisRules(rules.iter().map(|(name, axis)| ((*name).to_owned(), vec![(*axis).to_owned()])).collect())

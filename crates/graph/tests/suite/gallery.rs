@@ -17,7 +17,7 @@ fn shown(errors: &GraphErrors) -> String {
     text.replace('\\', "/")
 }
 
-/// Checks that docs/MODELS.md contains this text; `SHARDC_BLESS=1` updates the listing there with the same first line.
+/// Checks that docs/MODELS.md contains this text; `SHARDC_BLESS=1` updates the listing in that file that has the same first line.
 fn assert_in_docs(shown: &str) {
     static WRITING: Mutex<()> = Mutex::new(());
     let _one = WRITING.lock().unwrap();

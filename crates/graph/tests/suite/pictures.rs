@@ -65,7 +65,7 @@ fn each_block_has_a_color() {
     out += &shown(draw(&[4, 4], spec![None, "model"], true));
     out += &shown(draw(&[2, 2, 2], spec![None, None, None], true));
     insta::assert_snapshot!(out);
-    // Without escapes, the colored picture equals the plain one.
+    // Without escapes, the colored picture equals the plain picture.
     let mut plain = String::new();
     for (i, part) in draw(&[4, 4], spec!["data", "model"], true).split("\u{1b}[").enumerate() {
         plain += if i == 0 { part } else { part.split_once('m').unwrap().1 };

@@ -11,8 +11,8 @@ const RING: [(i64, i64); 4] = [(0, 1), (1, 2), (2, 3), (3, 0)];
 
 type Body = for<'g> fn(&'g Graph, Tensor<'g>, Tensor<'g>) -> Tensor<'g>;
 
-/// Returns the errors of a body that takes a block of `x`, sharded over "data", and replicated `w`, and whose result is declared
-/// replicated.
+/// Returns the errors of a `shard_map` whose result is declared replicated. The body takes a block of `x`, sharded over "data", and
+/// the replicated `w`.
 fn errors(mesh: &Mesh, body: Body) -> Vec<String> {
     let g = Graph::new("step", mesh);
     let (x, w) = (g.parameter("x", [8, 4], F32), g.parameter("w", [2, 4], F32));
@@ -34,13 +34,13 @@ fn meshes() -> [Mesh; 2] {
     ]
 }
 
-/// A psum whose gradient is the identity, as at the end of a layer with Megatron's tensor parallelism.
+/// Creates a psum whose gradient is the identity, as at the end of a layer with Megatron's tensor parallelism.
 fn megatron<'g>(g: &'g Graph, x: Tensor<'g>) -> Tensor<'g> {
     g.custom_vjp(x, |x| (x.psum("data"), ()), |(), dy| dy)
 }
 
-/// A loop whose first carried value differs between devices from the second iteration on. An analysis that visits the body once does not
-/// detect this.
+/// Creates a loop whose first carried value differs between devices from the second iteration on. An analysis that visits the body
+/// once does not detect this.
 fn fixed_point<'g>(g: &'g Graph, x: Tensor<'g>, w: Tensor<'g>) -> Tensor<'g> {
     g.fori(0, 3, (w, w, x), |_, (_, b, x)| (b, x, x)).0
 }
@@ -157,7 +157,7 @@ fn nested_shard_maps_are_checked_along_their_own_axes() {
     assert_eq!(inner(false), "");
     let told = inner(true);
     assert!(told.contains("SH0623") && told.contains("between devices along \"model\""), "{told}");
-    // `max` returns 2 on both devices along "model" only at index 0 along "data"; at other indices, it differs between them.
+    // At index 0 along "data", `max` returns 2 on both devices along "model"; at other indices, the two devices get different numbers.
     let g = Graph::new("step", &meshes()[0]);
     let x = g.parameter("x", [8, 4], F32);
     let y = g.shard_map_over("data", x, &[spec!["data", None]], &[spec!["data", None]], |x| {

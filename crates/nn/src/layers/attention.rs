@@ -32,8 +32,8 @@ impl Seen {
     }
 }
 
-/// Returns the ALiBi slope of each head: powers of `2^(-8 / heads)` if the number of heads is a power of two. Otherwise the slopes for the
-/// next smaller power of two, then every other slope for the next larger one.
+/// Returns the ALiBi slope of each head: powers of `2^(-8 / heads)` if the number of heads is a power of two. Otherwise, returns the
+/// slopes for the next smaller power of two, followed by every second slope for the next larger power of two.
 ///
 /// ```
 /// # use shardc_nn::layers::*;
@@ -62,8 +62,8 @@ pub struct Places<'g> {
     pub mask: Option<Tensor<'g>>,
 }
 
-/// Computes attention of queries `[batch, time, heads, head_dim]` over keys and values `[batch, keys, kv_heads, head_dim]`. If there are
-/// fewer KV heads, consecutive query heads share one. Scores and softmax are computed in the type `reduce`.
+/// Computes attention of queries `[batch, time, heads, head_dim]` over keys and values `[batch, keys, kv_heads, head_dim]`. If there
+/// are fewer KV heads than query heads, consecutive query heads share a KV head. Scores and softmax are computed in the type `reduce`.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -342,10 +342,10 @@ impl Attention {
         (self.map(&[x.size(-1)], 2).apply(&p.at("out"), y), [k, v])
     }
 
-    /// Decode step: attention of `x`, `[batch, 1, features]`, at `position`, a scalar `i32`, over itself and the earlier positions since
-    /// `first`, `[batch]` integers. `cache` contains the keys and the values of earlier positions, each of shape
-    /// `[batch, context, kv_heads, head_dim]`. Returns the result of [`Attention::apply`] at `position`, and the key and value of `x`,
-    /// `[batch, 1, kv_heads, head_dim]`.
+    /// Decode step: computes attention of `x`, `[batch, 1, features]`, at `position`, a scalar `i32`. The keys are those of `x` and of
+    /// the earlier positions, starting at `first`, `[batch]` integers. `cache` contains the keys and the values of earlier positions,
+    /// each of shape `[batch, context, kv_heads, head_dim]`. Returns the result of [`Attention::apply`] at `position`, and the key and
+    /// value of `x`, `[batch, 1, kv_heads, head_dim]`.
     ///
     /// Reports the errors of [`Attention::apply`], and an error if attention is not causal.
     #[must_use]

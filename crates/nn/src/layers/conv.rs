@@ -8,7 +8,7 @@ use crate::{Init, Maps, Scope};
 /// Labels of the spatial dimensions, by their number.
 const SPATIAL: [&str; 4] = ["", "W", "HW", "DHW"];
 
-/// A convolution. The shape of `kernel`: the window, input features of a group, output features.
+/// A convolution. `kernel` has the shape `[window.., input features per group, output features]`.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};

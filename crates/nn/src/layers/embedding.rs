@@ -65,7 +65,7 @@ impl Embed {
         table.take(ids, 0)
     }
 
-    /// Dot products of the last dimension of `x` with each vector: the logits of a model with tied embeddings.
+    /// Returns the dot products of the last dimension of `x` with each vector: the logits of a model with tied embeddings.
     ///
     /// Reports an error if the last dimension of `x` is not `features`, or if its element type is not the compute type.
     #[must_use]

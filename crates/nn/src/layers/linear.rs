@@ -7,7 +7,7 @@ use crate::{Init, Scope};
 /// The standard deviation of a standard normal distribution truncated to `[-2, 2]`.
 const TRUNCATED: f64 = 0.879_625_661_034_239_8;
 
-/// LeCun initial values for a kernel with this fan-in, over any number of input dimensions.
+/// Returns LeCun normal initial values for a kernel with this fan-in, over any number of input dimensions.
 pub(crate) fn lecun(fan_in: i64) -> Init {
     Init::TruncatedNormal((1.0 / fan_in.max(1) as f64).sqrt() / TRUNCATED)
 }

@@ -98,7 +98,7 @@ impl<'g> Scope<'g> {
         if key.is_none() {
             return (y + up) * factor;
         }
-        // The matmul with the base kernel uses the dropped input only in the term with `factor - 1`, as in PEFT.
+        // As in PEFT, dropout applies to the input of the base kernel only in the term with `factor - 1`, not in `y`.
         y + dropped.dot_general(kernel, &map) * (factor - 1.0) + up * factor
     }
 

@@ -7,9 +7,9 @@ use super::linear::lecun;
 use super::{Activation, Dense};
 use crate::{Maps, Scope};
 
-/// A mixture of gated experts: a router sends each token to its `top_k` experts. From each row, an expert takes the first tokens up to its
-/// capacity, and the expert does not process the other tokens. Tokens are dispatched by matmuls with zeros and ones (Lepikhin et al.,
-/// "GShard", 2020). A dropless layer sorts the tokens instead and has no capacity limit.
+/// A mixture of gated experts: a router sends each token to its `top_k` experts. An expert takes the first tokens of each row up to
+/// its capacity, and drops the other tokens. Tokens are dispatched by matmuls with zeros and ones (Lepikhin et al., "GShard", 2020). A
+/// dropless layer sorts the tokens instead and has no capacity limit.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -28,7 +28,7 @@ pub struct Moe {
     pub top_k: i64,
     /// Hidden dimension of an expert.
     pub hidden: i64,
-    /// Capacity factor: an expert's capacity is this many times `time * top_k / num_experts` tokens of a row.
+    /// Capacity factor: the capacity of an expert is this factor times `time * top_k / num_experts` tokens of each row.
     pub capacity_factor: f64,
     /// Activation function.
     pub activation: Activation,
@@ -54,7 +54,7 @@ impl Moe {
         }
     }
 
-    /// Dropless: tokens are sorted by expert instead of dispatched into slots, without a capacity limit.
+    /// Makes the layer dropless: tokens are sorted by expert instead of dispatched into slots, without a capacity limit.
     #[must_use]
     pub fn dropless(self) -> Self {
         Moe { is_dropless: true, ..self }

@@ -13,8 +13,7 @@ use crate::{Init, Scope};
 /// | `wte.embedding` | `wte.weight` | `embed_tokens.weight` |
 /// | `wpe.embedding` | `wpe.weight` | |
 /// | `h.ln_1.scale` (`.bias`) | `h.N.ln_1.weight` (`.bias`) | `layers.N.input_layernorm.weight` |
-/// | `h.attn.{query,key,value}.kernel` | thirds of the columns of `h.N.attn.c_attn.weight` | `layers.N.self_attn.{q,k,v}_proj.weight`,
-/// transposed |
+/// | `h.attn.{query,key,value}.kernel` | column thirds of `h.N.attn.c_attn.weight` | `layers.N.self_attn.{q,k,v}_proj.weight`, transposed |
 /// | `h.attn.out.kernel` | `h.N.attn.c_proj.weight` | `layers.N.self_attn.o_proj.weight`, transposed |
 /// | `h.ln_2.scale` (`.bias`) | `h.N.ln_2.weight` (`.bias`) | `layers.N.post_attention_layernorm.weight` |
 /// | `h.mlp.up.kernel` | `h.N.mlp.c_fc.weight` | `layers.N.mlp.up_proj.weight`, transposed |

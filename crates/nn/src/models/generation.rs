@@ -43,9 +43,9 @@ impl<'g> Cache<'g> {
 }
 
 impl Decoder {
-    /// Prefill: the next-token logits, `[batch, vocab_size]`, of prompts, `[batch, time]` integers from position 0 on, which are processed
-    /// in one pass. The KV cache is overwritten. [`Decoder::next`] has the same variables, and continues at position `time` in a separate
-    /// program, which takes the variables of this program as input.
+    /// Prefill: the next-token logits, `[batch, vocab_size]`, of prompts, `[batch, time]` integers from position 0 on, which are
+    /// processed in one pass. The KV cache is overwritten. [`Decoder::next`] has the same variables and continues at position `time`,
+    /// in a separate program that takes these variables as input.
     ///
     /// Prompts of different lengths are left-padded, as for Hugging Face's `generate` with `padding_side="left"`: `lengths`, `[batch]`
     /// integers, is the number of tokens at the end of each row that form its prompt. Padding is masked, and positions count from the start
@@ -129,10 +129,10 @@ impl Decoder {
         is_text.expand_dims(-1).select(logits, f64::NAN)
     }
 
-    /// Decode step: the next-token logits, `[batch, vocab_size]`, after one more token per sequence, `[batch]` integers at `position`, a
-    /// scalar `i32`. Keys and values of up to `context` positions are cached in the variables `cache.key` and `cache.value`, which are
-    /// sharded over heads if attention is, as by [`megatron`](super::megatron). A program decodes one token: `next` cannot be called in
-    /// a loop, since variables cannot be set in loops. [`Decoder::prefill`] processes an entire prompt.
+    /// Decode step: the next-token logits, `[batch, vocab_size]`, after one more token per sequence, `[batch]` integers at `position`,
+    /// a scalar `i32`. Keys and values of up to `context` positions are cached in the variables `cache.key` and `cache.value`, which
+    /// are sharded over heads if the attention is, for example by [`megatron`](super::megatron). A program decodes one token: `next`
+    /// cannot be called in a loop, since variables cannot be set in loops. [`Decoder::prefill`] processes an entire prompt.
     ///
     /// A sequence continues if `position` is the one after the last token, or an earlier position of the sequence; later cache entries are
     /// then ignored. At any other position a new sequence begins: its tokens attend only to each other, and learned positions count from

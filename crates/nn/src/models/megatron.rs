@@ -4,8 +4,8 @@ use shardc_graph::{PartitionSpec, spec};
 
 use crate::{Kind, Variable};
 
-/// Returns the sharding of a variable of a [`Decoder`](super::Decoder), [`Bert`](super::Bert) or [`Vit`](super::Vit) with heads, hidden
-/// features and vocabulary sharded over `axis` (Megatron-LM, Shoeybi et al., 2019); for
+/// Returns the sharding of a variable of a [`Decoder`](super::Decoder), [`Bert`](super::Bert) or [`Vit`](super::Vit): heads, hidden
+/// features and vocabulary are sharded over `axis` (Megatron-LM, Shoeybi et al., 2019). Pass the function to
 /// [`Scope::mark_sharding`](crate::Scope::mark_sharding).
 #[must_use]
 pub fn megatron(variable: &Variable, axis: &str) -> Option<PartitionSpec> {

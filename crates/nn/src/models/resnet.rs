@@ -68,7 +68,7 @@ impl ResNet {
         ResNet { blocks: blocks.to_vec(), features, ..self }
     }
 
-    /// Returns the class logits, `[batch, num_classes]`, of images, `[batch, height, width, channels]`. `train` is that of
+    /// Returns the class logits, `[batch, num_classes]`, of images, `[batch, height, width, channels]`. `train` is passed to
     /// [`BatchNorm::apply`].
     ///
     /// Reports an error if the images have the wrong rank.

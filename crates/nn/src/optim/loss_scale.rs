@@ -4,10 +4,10 @@ use shardc_graph::{DType, Tensor};
 
 use crate::{Init, Kind, Scope};
 
-/// Dynamic loss scaling: the loss is multiplied by a factor before differentiation, and the gradient is divided by it afterwards, so that
-/// small gradients do not underflow. The factor grows while gradients are finite and shrinks otherwise; a step with non-finite gradients
-/// changes nothing else ("Mixed Precision Training", Micikevicius et al., 2018). Networks with separate losses in one step each need their
-/// own scale, in their own scope.
+/// Dynamic loss scaling: the loss is multiplied by a factor before differentiation, and the gradient is divided by the factor
+/// afterwards, so that small gradients do not underflow. The factor grows while gradients are finite and shrinks otherwise; a step
+/// with non-finite gradients changes only loss scales ("Mixed Precision Training", Micikevicius et al., 2018). Networks with separate
+/// losses in one step each need their own scale, in their own scope.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LossScale {
     /// The initial factor.
@@ -19,7 +19,7 @@ pub struct LossScale {
 }
 
 impl Default for LossScale {
-    /// A factor of 2^15, doubled after 2000 finite steps.
+    /// Returns a loss scale with an initial factor of 2^15, doubled after 2000 finite steps.
     fn default() -> Self {
         LossScale { initial: 32768.0, factor: 2.0, growth_interval: 2000 }
     }

@@ -23,7 +23,7 @@ impl fmt::Debug for MapsOf {
 /// Muon ("Muon: An optimizer for hidden layers in neural networks", Jordan et al., 2024): approximately orthogonalizes the momentum of each
 /// matrix. Other parameters are updated by Adam with Nesterov momentum.
 ///
-/// The layer specifies the matrices of a parameter with more than two dimensions ([`Param::maps`]):
+/// If a parameter has more than two dimensions, the layer that creates it specifies which dimensions form matrices ([`Param::maps`]):
 ///
 /// * Attention kernels, `[features, heads, head_dim]`, are matrices of `features` rows.
 /// * Convolution kernels, `[window.., in, out]`, are matrices of `out` columns.
@@ -135,7 +135,7 @@ impl Optimizer for Muon {
     ) -> Vec<Tensor<'g>> {
         let (rate, done, g) = (self.rate.at(count), count + 1, count.graph());
         let lacks = |b: f64, steps: Tensor<'g>| 1.0 - g.scalar(b, DType::F32).pow(steps);
-        // Nesterov momentum, with bias correction: the momentum of the next step if the gradient stays the same.
+        // Nesterov momentum with bias correction: `ahead` returns the momentum of the next step if the gradient stays the same.
         let ahead = |b: f64, mean: Tensor<'g>, gradient: Tensor<'g>| {
             b * (mean / lacks(b, done + 1)) + (1.0 - b) * (gradient / lacks(b, done))
         };

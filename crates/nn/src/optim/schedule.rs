@@ -32,14 +32,14 @@ pub enum Schedule {
         /// The final value.
         to: f64,
     },
-    /// Piecewise constant: multiplied by a factor at each of these steps.
+    /// Piecewise constant: the rate is multiplied by a factor at each step of `factors`.
     Piecewise {
         /// The initial value.
         from: f64,
         /// Pairs of a step, and the factor from that step on.
         factors: Vec<(f64, f64)>,
     },
-    /// Linear warmup of another schedule: its rate is multiplied by the completed fraction of the warmup steps.
+    /// Linear warmup of another schedule: the rate of `then` is multiplied by the completed fraction of the warmup steps.
     Warmup {
         /// The number of warmup steps.
         steps: f64,

@@ -47,8 +47,8 @@ impl Program {
         }
     }
 
-    /// For each `select`, by which dropout masks elements: the number of enclosing loops, and the number of these loops on whose iteration
-    /// number the predicate depends.
+    /// Returns two numbers for each `select`, which dropout uses to mask elements: the number of enclosing loops, and the number of
+    /// these loops on whose iteration number the predicate depends.
     fn drawn(&self) -> Vec<(usize, usize)> {
         let mut drawn = Vec::new();
         let mut open: Vec<(RegionId, Vec<ValueId>)> = self.bodies(None, &[]);
@@ -70,7 +70,7 @@ impl Program {
         drawn
     }
 
-    /// Returns the regions of an operation, with the iteration numbers of the enclosing loops: the first carried value of each.
+    /// Returns the regions of an operation, with the iteration numbers of the enclosing loops: the first carried value of each loop.
     fn bodies(&self, of: Option<OpId>, around: &[ValueId]) -> Vec<(RegionId, Vec<ValueId>)> {
         let regions = match of {
             Some(op) => self.module.ops[op].regions.to_vec(),

@@ -359,7 +359,7 @@ fn copies_are_sharded_as_their_source() {
     for name in ["follows", "other"] {
         p.variable(name, Kind::Frozen, [8, 8], BF16, Init::copy_of("w"));
     }
-    // A hard update of a variable that is sharded differently from its source.
+    // Copies a variable (hard update of a target network) to a variable that is sharded differently.
     let whole = p.variable("whole", Kind::Frozen, [8, 8], F32, Init::copy_of("other"));
     p.mark_sharding(mark);
     whole.mark_sharding(spec![None, None]);

@@ -11,7 +11,7 @@ use crate::tensor::{Piece, Tensor};
 /// The key of the metadata entry with the offsets of boxes (DCP: chunks).
 const KEY: &str = "DCP_SHARDING_INFO";
 
-/// The offsets of the boxes (DCP: chunks) in a file, by tensor name; `None` if the file declares no boxes.
+/// Returns the offsets of the boxes (DCP: chunks) in a file, by tensor name; `None` if the file declares no boxes.
 pub(crate) fn boxes(part: &StateDict) -> Result<Option<BTreeMap<String, Vec<usize>>>> {
     let Some(text) = part.metadata.get(KEY) else { return Ok(None) };
     let wrong = |text: &str| StateDictError::new(ErrorKind::ShardMetadata, format!("{KEY} {text}"));

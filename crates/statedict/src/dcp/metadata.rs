@@ -37,7 +37,7 @@ pub(super) struct Place {
 }
 
 impl Metadata {
-    /// Parses metadata. The error is a message.
+    /// Parses metadata. An error is returned as its message.
     pub(super) fn of(value: &Value) -> Result<Metadata, String> {
         if class(value) != Some("Metadata") {
             return Err(format!("expected an object of the class Metadata, found {}", value.kind()));

@@ -1,8 +1,8 @@
 //! Checkpoints of `torch.distributed.checkpoint` (DCP): a folder with `.metadata`, a pickle, and `.distcp` files.
 //!
-//! FSDP2, torchtitan, Accelerate's `SHARDED_STATE_DICT` and PyTorch/XLA's `SPMDSavePlanner` write them. The metadata lists the boxes (DCP:
-//! chunks) of each tensor and their locations. A box is a `torch.save` file, or a safetensors file, within a `.distcp` file. The pickle is
-//! read without running any of its code; only DCP's own classes are accepted.
+//! FSDP2, torchtitan, Accelerate's `SHARDED_STATE_DICT` and PyTorch/XLA's `SPMDSavePlanner` write this format. The metadata lists the
+//! boxes (DCP: chunks) of each tensor and their locations. A box is a `torch.save` file, or a safetensors file, within a `.distcp`
+//! file. The pickle is read without running any of its code; only DCP's own classes are accepted.
 //!
 //! DCP's Hugging Face writer writes safetensors files instead. Their metadata declares each tensor as a box of a larger tensor.
 
@@ -28,7 +28,7 @@ use crate::torch::{self, Value};
 
 /// The name of the metadata file.
 pub const METADATA: &str = ".metadata";
-/// The maximum size of the metadata: a box takes some hundred bytes.
+/// The maximum size of the metadata in bytes. Each box takes a few hundred bytes.
 const LARGEST: u64 = 256 << 20;
 
 /// Opens the checkpoint in a folder. Numbers and strings in the checkpoint are in [`StateDict::metadata`].
@@ -90,7 +90,7 @@ fn read_metadata(path: &Path) -> Result<Metadata> {
     })
 }
 
-/// The section of a checkpoint file at a location.
+/// Returns the section of a checkpoint file at a location.
 fn part(folder: &Path, place: &Place, files: &mut HashMap<String, Arc<DataFile>>) -> Result<Arc<DataFile>> {
     if place.is_transformed {
         let text = "compressed and encrypted checkpoints (storage extensions) are not supported";
@@ -107,7 +107,7 @@ fn part(folder: &Path, place: &Place, files: &mut HashMap<String, Arc<DataFile>>
     file.part(place.offset, place.length)
 }
 
-/// The tensor at a location.
+/// Returns the tensor at a location.
 fn stored(folder: &Path, place: &Place, files: &mut HashMap<String, Arc<DataFile>>) -> Result<Tensor> {
     let part = part(folder, place, files)?;
     let mut head = [0; 2];

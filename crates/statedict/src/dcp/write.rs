@@ -13,8 +13,8 @@ pub const DATA: &str = "__0_0.distcp";
 const MODULE: &str = "torch.distributed.checkpoint.metadata";
 
 /// Writes a checkpoint: each tensor, as one box (DCP: chunk), to `data` (the file [`DATA`]), and then the metadata to `metadata`
-/// ([`METADATA`](super::METADATA)). After each write of elements, `done` is called with their number of bytes. `data` must be positioned
-/// at its start.
+/// ([`METADATA`](super::METADATA)). After each write of elements, `done` is called with the number of bytes written. `data` must be
+/// positioned at its start.
 ///
 /// # Errors
 /// An element type is not supported (SH1412), or an I/O error occurs (SH1401).
@@ -66,7 +66,7 @@ impl<F: Seek> Seek for Part<'_, F> {
     }
 }
 
-/// The metadata as a pickle of protocol 2.
+/// Returns the metadata as a pickle of protocol 2.
 fn pickle(dict: &StateDict, places: &[(u64, u64)]) -> Result<Vec<u8>> {
     let mut out = Pickle { bytes: vec![op::PROTO, 2] };
     out.begin(MODULE, "Metadata");
@@ -169,7 +169,7 @@ impl Pickle {
         self.bytes.extend(number.to_le_bytes());
     }
 
-    /// A `torch.Size`.
+    /// Writes a `torch.Size`.
     fn size(&mut self, sizes: &[usize]) {
         self.global("torch", "Size");
         self.bytes.push(op::MARK);
@@ -177,7 +177,7 @@ impl Pickle {
         self.bytes.extend([op::TUPLE, op::TUPLE1, op::REDUCE]);
     }
 
-    /// The properties of a tensor: element type, layout, requires_grad, memory format, pin_memory.
+    /// Writes the properties of a tensor: element type, layout, requires_grad, memory format, pin_memory.
     fn properties(&mut self, dtype: &str) -> Result<()> {
         self.global(MODULE, "TensorProperties");
         self.bytes.extend([op::EMPTY_TUPLE, op::NEWOBJ, op::MARK]);

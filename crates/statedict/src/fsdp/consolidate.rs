@@ -18,7 +18,7 @@ const FLAT: &str = "_fsdp_wrapped_module.flat_param_";
 /// Name components added by wrappers.
 const WRAPPERS: [&str; 2] = ["_fsdp_wrapped_module.", "_fpw_module."];
 
-/// The files that match a shell pattern (`*`, `?`, `[...]`), which is the concatenation of `prefix` and `suffix`.
+/// Returns the files that match a shell pattern (`*`, `?`, `[...]`), which is the concatenation of `prefix` and `suffix`.
 ///
 /// # Errors
 /// The pattern is invalid, or nothing matches it (SH1402).
@@ -119,7 +119,8 @@ fn check(ranks: &[RankFile]) -> Result<()> {
     Ok(())
 }
 
-/// Splits the name of a shard before the component with the prefix [`SHARD`]: the name of the module, and the name of the shard within it.
+/// Splits the name of a shard before the component with the prefix [`SHARD`]. Returns the name of the module, and the name of the
+/// shard within the module.
 fn shard_name(name: &str) -> Option<(&str, &str)> {
     if name.starts_with(SHARD) {
         return Some(("", name));

@@ -10,12 +10,12 @@ fn wrong(text: impl Into<String>) -> StateDictError {
     StateDictError::new(ErrorKind::ShardMetadata, format!("the shard metadata is invalid: {}", text.into()))
 }
 
-/// The value of `key` in a dict.
+/// Returns the value of `key` in a dict.
 fn field<'v>(value: &'v Value, key: &str) -> Result<&'v Value> {
     value.get(key).ok_or_else(|| wrong(format!("{key:?} is missing")))
 }
 
-/// The items of a dict with string keys.
+/// Returns the items of a dict with string keys.
 fn named(value: &Value) -> Result<impl Iterator<Item = Result<(&str, &Value)>>> {
     let Value::Dict(items) = value else {
         return Err(wrong(format!("expected a dict, found {}", value.kind())));
@@ -36,7 +36,7 @@ fn list<T>(value: &Value, item: fn(&Value) -> Result<T>) -> Result<Vec<T>> {
     items.iter().map(item).collect()
 }
 
-/// The metadata from the object that `get_shard_metadata()` returns.
+/// Parses the object that `get_shard_metadata()` returns.
 pub(super) fn from_value(value: &Value) -> Result<ShardMetadata> {
     let mut metadata = ShardMetadata {
         world_size: size(field(value, "world_size")?)?,

@@ -15,7 +15,8 @@ pub enum Layout {
         /// The number of elements of each shard is padded to a multiple of this number.
         multiple: usize,
     },
-    /// All parameters of one element type are flattened and concatenated, and the result is padded in the same way (`flatten_parameters`).
+    /// All parameters of one element type are flattened and concatenated, and the result is padded like a parameter in
+    /// [`Layout::Flat`] (`flatten_parameters`).
     Flattened {
         /// The number of elements of each shard is padded to a multiple of this number.
         multiple: usize,
@@ -34,12 +35,12 @@ pub struct Sharding {
     pub world_size: usize,
 }
 
-/// The name of a parameter in the root wrapper.
+/// Returns the name that a parameter has in the root wrapper.
 fn wrapped(name: &str) -> String {
     format!("_fsdp_wrapped_module._fpw_module.{name}")
 }
 
-/// The name of a shard, without dots.
+/// Returns the name of a shard, without dots.
 fn shard_name(original: &str) -> String {
     format!("_fsdp_shard.{original}").replace('.', "_FSDP_SHARD_SEPARATOR_")
 }

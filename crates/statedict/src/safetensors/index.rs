@@ -66,7 +66,7 @@ pub fn open_index(path: &Path) -> Result<StateDict> {
     Ok(dict)
 }
 
-/// The tensors of a file named by an index: safetensors, or `torch.save`.
+/// Returns the tensors of a file named by an index: safetensors, or `torch.save`.
 fn open_part(path: &Path) -> Result<StateDict> {
     match torch::is_torch(path)? {
         true => torch::open_torch(path, None),

@@ -35,7 +35,7 @@ pub fn from_bytes(bytes: impl Into<Arc<[u8]>>) -> Result<StateDict> {
     parse(&DataFile::held(bytes.into()))
 }
 
-/// The tensors of an open file.
+/// Returns the tensors of an open file.
 pub(crate) fn of_file(file: &Arc<DataFile>) -> Result<StateDict> {
     parse(file)
 }

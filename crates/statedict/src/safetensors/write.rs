@@ -31,9 +31,9 @@ impl Serialize for Header<'_> {
     }
 }
 
-/// Writes a safetensors file with the tensors and the metadata (`__metadata__`) of `dict`. After each write of elements, `done` is called
-/// with their number of bytes. The output is deterministic, and identical to that of Hugging Face's library if there is at most one
-/// metadata entry.
+/// Writes a safetensors file with the tensors and the metadata (`__metadata__`) of `dict`. After each write of elements, `done` is
+/// called with the number of bytes written. The output is deterministic, and identical to that of Hugging Face's library if there is
+/// at most one metadata entry.
 ///
 /// The metadata should have `format: pt`, otherwise the transformers library refuses the file.
 ///

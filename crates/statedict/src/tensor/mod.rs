@@ -53,7 +53,7 @@ enum Data {
     Held(Arc<[u8]>),
 }
 
-/// The row-major size of a tensor in bytes; `None` if it does not fit in 63 bits.
+/// Returns the row-major size of a tensor in bytes; `None` if it does not fit in 63 bits.
 fn byte_len(dtype: DType, shape: &[usize]) -> Option<u64> {
     let elements = match shape.contains(&0) {
         true => 0,
@@ -71,7 +71,7 @@ impl Tensor {
         Ok(Tensor { dtype, shape, data })
     }
 
-    /// A tensor from row-major, little-endian bytes.
+    /// Creates a tensor from row-major, little-endian bytes.
     ///
     /// # Errors
     /// The number of bytes does not match the shape (SH1408).
@@ -84,7 +84,7 @@ impl Tensor {
         Tensor::made(dtype, shape.to_vec(), Data::Held(bytes))
     }
 
-    /// A row-major tensor in a file. The file must be long enough.
+    /// Creates a row-major tensor in a file. The file must be long enough.
     pub(crate) fn in_file(dtype: DType, shape: &[usize], file: Arc<DataFile>, offset: u64) -> Result<Tensor> {
         let end = byte_len(dtype, shape).and_then(|n| n.checked_add(offset));
         if end.is_none_or(|end| end > file.len()) {
@@ -94,8 +94,8 @@ impl Tensor {
         Tensor::made(dtype, shape.to_vec(), Data::Rows { file, offset })
     }
 
-    /// A tensor with arbitrary strides, in elements. Its storage starts at byte `storage` of the file and has `room` elements. The tensor's
-    /// first element has the index `first` in the storage.
+    /// Creates a tensor with arbitrary strides, in elements. Its storage starts at byte `storage` of the file and has `room` elements.
+    /// The tensor's first element has the index `first` in the storage.
     pub(crate) fn strided(
         dtype: DType,
         shape: &[usize],
@@ -138,7 +138,7 @@ impl Tensor {
         Tensor::made(dtype, shape.to_vec(), Data::Strided { file, offset, strides: strides.to_vec() })
     }
 
-    /// A tensor whose bytes are the concatenated bytes of `parts`, from byte `from` on.
+    /// Creates a tensor whose bytes are the concatenated bytes of `parts`, from byte `from` on.
     pub(crate) fn joined(dtype: DType, shape: &[usize], parts: Arc<[Tensor]>, from: u64) -> Result<Tensor> {
         let have: u64 = parts.iter().map(Tensor::byte_len).sum();
         let want = byte_len(dtype, shape).and_then(|n| n.checked_add(from));
@@ -151,7 +151,7 @@ impl Tensor {
         Tensor::made(dtype, shape.to_vec(), Data::Joined { parts, from })
     }
 
-    /// A tensor that consists of boxes (rectangular parts).
+    /// Creates a tensor that consists of boxes (rectangular parts).
     pub(crate) fn of_pieces(dtype: DType, shape: &[usize], pieces: Vec<Piece>) -> Result<Tensor> {
         if let [only] = pieces.as_slice()
             && only.tensor.dtype == dtype
@@ -176,25 +176,25 @@ impl Tensor {
         Tensor::made(dtype, self.shape.clone(), Data::Cast { of: Arc::new(self) })
     }
 
-    /// The element type.
+    /// Returns the element type.
     #[must_use]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// Sizes of the dimensions; empty for a scalar.
+    /// Returns the sizes of the dimensions; empty for a scalar.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The row-major size in bytes.
+    /// Returns the row-major size in bytes.
     #[must_use]
     pub fn byte_len(&self) -> u64 {
         byte_len(self.dtype, &self.shape).unwrap_or(0)
     }
 
-    /// All elements, row-major and little-endian.
+    /// Returns all elements, row-major and little-endian.
     ///
     /// # Errors
     /// The file cannot be read (SH1401).
@@ -299,7 +299,7 @@ impl Tensor {
     /// memory entirely.
     ///
     /// # Errors
-    /// The file cannot be read (SH1401), or an error of `sink`.
+    /// The file cannot be read (SH1401), or `sink` returns an error.
     pub fn for_each_chunk(&self, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         self.chunks_of(0..self.byte_len(), sink)
     }

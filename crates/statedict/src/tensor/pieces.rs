@@ -55,7 +55,7 @@ impl Pieces {
         Ok(Pieces(pieces.into()))
     }
 
-    /// The elements between the bounds in each dimension, row-major.
+    /// Returns the elements between the bounds in each dimension, row-major.
     pub(crate) fn read_slice(&self, width: usize, bounds: &[Range<usize>], out: &mut [u8]) -> Result<()> {
         let lengths: Vec<usize> = bounds.iter().map(Range::len).collect();
         let strides = row_major(&lengths);
@@ -75,7 +75,7 @@ impl Pieces {
                 let at = index.iter().zip(bounds).zip(&strides);
                 let at: usize = at.map(|((&i, bounds), &stride)| (i - bounds.start) * stride as usize).sum();
                 out[at * width..at * width + run].copy_from_slice(row);
-                // Advances to the next row: all dimensions but the last, innermost first.
+                // Advances the index to the next row, over all dimensions except the last, innermost first.
                 for dim in (0..index.len().saturating_sub(1)).rev() {
                     index[dim] += 1;
                     if index[dim] < boxes[dim].end {

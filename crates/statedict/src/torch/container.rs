@@ -17,7 +17,7 @@ const ZIP: &[u8] = b"PK\x03\x04";
 /// The start of `torch.save` files before PyTorch 1.6: a pickle of protocol 2 with a magic number.
 const LEGACY: &[u8] = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 
-/// Whether a file starts like a `torch.save` file, including the old format.
+/// Returns whether a file starts like a `torch.save` file, including the old format.
 ///
 /// # Errors
 /// The file is missing (SH1402), or cannot be read (SH1401).
@@ -119,7 +119,7 @@ impl Container {
                 "data.pkl" if size <= LARGEST_PICKLE => &mut container.pickle,
                 "byteorder" if size <= 16 => byte_order.insert(Vec::new()),
                 "data.pkl" | "byteorder" => return Err(wrong(format!("{rest} is too large: {size} bytes"))),
-                // TorchScript archives contain code; tensors need none of the other entries.
+                // A TorchScript archive contains code. All entries not listed here are ignored: tensors do not need them.
                 "constants.pkl" => {
                     let error =
                         wrong("the file is a TorchScript archive, which contains a program".to_owned());
@@ -127,7 +127,7 @@ impl Container {
                 }
                 _ => continue,
             };
-            // Also verifies the checksum.
+            // Reading to the end also verifies the checksum.
             entry.read_to_end(text).map_err(|error| wrong(format!("cannot read {rest}: {error}")))?;
         }
         if container.pickle.is_empty() {

@@ -158,7 +158,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The opcodes that occur only in metadata pickles.
+    /// Executes an opcode that occurs only in metadata pickles.
     fn of_metadata(&mut self, opcode: u8) -> Result<()> {
         match opcode {
             // Skips the length of the frame, which is not needed.
@@ -239,7 +239,7 @@ impl Machine<'_> {
         Ok(self.stack.split_off(mark.min(self.stack.len())))
     }
 
-    /// The object on top of the stack, without popping it.
+    /// Returns the object on top of the stack, without popping it.
     fn top(&mut self) -> Result<Id> {
         let id = self.pop()?;
         self.stack.push(id);
@@ -311,7 +311,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Calls a known function.
+    /// Executes `REDUCE`: emulates the call of an allowed function.
     fn reduce(&mut self) -> Result<()> {
         let (arguments, callable) = (self.pop()?, self.pop()?);
         let Node::Global(callable) = *self.nodes.get(callable) else {
@@ -362,7 +362,8 @@ impl Machine<'_> {
         self.push(made)
     }
 
-    /// Sets attributes. The only attribute of a module's `OrderedDict` is the version of its layout, which is ignored.
+    /// Executes `BUILD`, which sets attributes. The only attribute of a module's `OrderedDict` is the version of its layout, which is
+    /// ignored.
     fn build(&mut self) -> Result<()> {
         let attributes = self.pop()?;
         if let Node::Object(_, of_object) = self.top_node()? {
@@ -412,7 +413,7 @@ impl Machine<'_> {
     }
 }
 
-/// A little-endian integer in two's complement; `None` if it is longer than 64 bits.
+/// Decodes a little-endian integer in two's complement; `None` if it is longer than 64 bits.
 fn integer(bytes: &[u8]) -> Option<i64> {
     if bytes.len() > INTEGER {
         return None;

@@ -58,7 +58,7 @@ fn of_container(container: &Container, dialect: Dialect) -> Result<Value> {
     resolve::resolve(&nodes, root, container.pickle.len())
 }
 
-/// The state dict from the items of a dict, all of which must be named tensors.
+/// Returns the state dict from the items of a dict, all of which must be named tensors.
 ///
 /// # Errors
 /// There is an item of another kind (SH1413).

@@ -38,7 +38,7 @@ pub(crate) const STACK_GLOBAL: u8 = 0x93;
 pub(crate) const MEMOIZE: u8 = 0x94;
 pub(crate) const FRAME: u8 = 0x95;
 
-/// The name in Python's `pickletools` of an unsupported opcode.
+/// Returns the name in Python's `pickletools` of an unsupported opcode.
 pub(crate) fn name(opcode: u8) -> String {
     let known = match opcode {
         b'i' => "INST",

@@ -14,7 +14,7 @@ use crate::tensor::Tensor;
 pub(super) struct Pickle<'a> {
     pub(super) bytes: Vec<u8>,
     pub(super) storages: Vec<&'a Tensor>,
-    /// Storages by location, so that tensors that share a storage still share it in the file.
+    /// Indices of storages by location: tensors that share a storage in the source file also share it in the written file.
     places: HashMap<(*const DataFile, u64, u64), usize>,
 }
 

@@ -12,8 +12,8 @@ use crate::tensor::Tensor;
 /// The maximum rank of a tensor: PyTorch supports at most 64.
 const MOST_DIMENSIONS: usize = 64;
 
-/// The tensor from the arguments of the function: storage, offset, sizes, strides, requires_grad, hooks, and optionally a dict with the
-/// conjugate and negative bits.
+/// Returns the tensor for the arguments of `_rebuild_tensor_v2`: storage, offset, sizes, strides, requires_grad, hooks, and optionally
+/// a dict with the conjugate and negative bits.
 pub(super) fn tensor(
     file: &Arc<DataFile>,
     nodes: &Nodes,

@@ -15,7 +15,7 @@ const COPIES: usize = 8;
 /// The number of values that is always permitted.
 const FEW: usize = 1000;
 
-/// The value of an object in a pickle of `length` bytes.
+/// Returns the value of an object in a pickle of `length` bytes.
 pub(super) fn resolve(nodes: &Nodes, root: Id, length: usize) -> Result<Value> {
     let mut left = length.saturating_mul(COPIES).saturating_add(FEW);
     value(nodes, root, 0, &mut left)

@@ -6,11 +6,12 @@ use super::value::Value;
 use crate::dict::StateDict;
 use crate::error::{ErrorKind, Result, StateDictError};
 
-/// The keys under which the root object of a `torch.save` file may have the state dict, if it also contains other values than tensors.
+/// The keys under which the root object of a `torch.save` file may have the state dict, if the root object also contains values other
+/// than tensors.
 const KEYS: [&str; 2] = ["model", "state_dict"];
 
-/// Opens the state dict of a `torch.save` file: the dict at `key`, with dots between nested keys. Without a key, the state dict is the root
-/// object if that contains only tensors, otherwise its entry `model` or `state_dict`.
+/// Opens the state dict of a `torch.save` file: the dict at `key`, with dots between nested keys. Without a key, the state dict is the
+/// root object if the root object contains only tensors, otherwise its entry `model` or `state_dict`.
 ///
 /// # Errors
 /// The errors of [`load`](super::load); there is no dict of tensors (SH1413).
@@ -36,7 +37,7 @@ pub fn open_torch(path: &Path, key: Option<&str>) -> Result<StateDict> {
     super::tensors(items).map_err(|error| error.in_file(path).hint(keys(&value)))
 }
 
-/// The value at a key, or at nested keys separated by dots.
+/// Returns the value at a key, or at nested keys separated by dots.
 fn within<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
     value.get(key).or_else(|| {
         let (first, rest) = key.split_once('.')?;
@@ -44,7 +45,7 @@ fn within<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
     })
 }
 
-/// The known keys.
+/// Returns the known keys.
 fn keys(value: &Value) -> String {
     let Value::Dict(items) = value else { return "save a dict of tensors by name".to_owned() };
     let keys: Vec<&str> = items.iter().filter_map(|(key, _)| key.as_str()).take(12).collect();

@@ -31,7 +31,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The value's Python type, for messages: `a dict`.
+    /// Returns the value's Python type, for messages: `a dict`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -48,14 +48,14 @@ impl Value {
         }
     }
 
-    /// The value of a string key, if this value is a dict with that key.
+    /// Returns the value of a string key, if this value is a dict with that key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
         let Value::Dict(items) = self else { return None };
         items.iter().find(|(k, _)| matches!(k, Value::Str(name) if name == key)).map(|(_, value)| value)
     }
 
-    /// The string, if the value is a string.
+    /// Returns the string, if the value is a string.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self {
@@ -64,7 +64,7 @@ impl Value {
         }
     }
 
-    /// The items, if the value is a list or a tuple.
+    /// Returns the items, if the value is a list or a tuple.
     #[must_use]
     pub fn items(&self) -> Option<&[Value]> {
         match self {
@@ -73,7 +73,7 @@ impl Value {
         }
     }
 
-    /// The number, if the value is a nonnegative integer.
+    /// Returns the number, if the value is a nonnegative integer.
     #[must_use]
     pub fn as_size(&self) -> Option<usize> {
         match self {
@@ -83,7 +83,7 @@ impl Value {
     }
 }
 
-/// A dict with these string keys and values.
+/// Creates a dict with these string keys and values.
 #[must_use]
 pub fn dict(items: impl IntoIterator<Item = (String, Value)>) -> Value {
     Value::Dict(items.into_iter().map(|(key, value)| (Value::Str(key), value)).collect())

@@ -14,8 +14,8 @@ const ALIGNMENT: u16 = 64;
 /// The version of the container, which `torch.save` has written since PyTorch 1.6.
 const VERSION: &[u8] = b"3\n";
 
-/// Writes a `torch.save` file whose entries are in a folder of this name. After each write of elements, `done` is called with their number
-/// of bytes. Dicts are written as `dict`, in order. The output is deterministic.
+/// Writes a `torch.save` file whose entries are in a folder of this name. After each write of elements, `done` is called with the
+/// number of bytes written. Dicts are written as `dict`, in order. The output is deterministic.
 ///
 /// # Errors
 /// An element type is not supported (SH1412), or an I/O error occurs (SH1401).

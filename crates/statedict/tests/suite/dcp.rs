@@ -13,7 +13,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dcp").join(name)
 }
 
-/// The numbers 0, 1, 2, ... in an element type.
+/// Returns the numbers 0, 1, 2, ... in an element type.
 fn numbers(dtype: DType, shape: &[usize]) -> Vec<u8> {
     let count: usize = shape.iter().product();
     let bytes = |n: usize| match dtype {

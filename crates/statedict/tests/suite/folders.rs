@@ -18,7 +18,7 @@ fn file(names: &[&str]) -> Vec<u8> {
     bytes
 }
 
-/// The tensor names in a folder with these files, or the error.
+/// Returns the tensor names in a folder with these files, or the error.
 fn names(files: &[(&str, &[u8])]) -> Result<Vec<String>, String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, bytes) in files {

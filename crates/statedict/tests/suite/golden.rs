@@ -13,7 +13,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// Both have the same tensors, bit for bit.
+/// Checks that two state dicts have the same tensors, bit for bit.
 fn assert_same(have: &StateDict, want: &StateDict) {
     let (mut names, mut wanted): (Vec<&str>, Vec<&str>) = (have.names().collect(), want.names().collect());
     names.sort_unstable();

@@ -22,7 +22,7 @@ fn stored() -> SimpleFileOptions {
     SimpleFileOptions::default().compression_method(CompressionMethod::Stored)
 }
 
-/// An archive of these entries.
+/// Creates an archive of these entries.
 fn archive(entries: &[(&str, &[u8], SimpleFileOptions)]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes, options) in entries {
@@ -32,7 +32,7 @@ fn archive(entries: &[(&str, &[u8], SimpleFileOptions)]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// The error for a file of these bytes.
+/// Returns the error for a file of these bytes.
 fn error_of(bytes: &[u8]) -> StateDictError {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
@@ -44,7 +44,7 @@ fn error_of(bytes: &[u8]) -> StateDictError {
     error
 }
 
-/// The error for a pickle with a storage "0" of sixteen bytes.
+/// Returns the error for a pickle with a storage "0" of sixteen bytes.
 fn pickled(pickle: &[u8]) -> StateDictError {
     let zip = archive(&[("a/data.pkl", pickle, stored()), ("a/data/0", &[0; 16], stored())]);
     error_of(&zip)
@@ -55,7 +55,7 @@ fn assert_says(error: &StateDictError, code: &str, text: &str) {
     assert!(error.to_string().contains(text), "{error}");
 }
 
-/// A pickled dict with one tensor. `class` and `elements` describe its storage.
+/// Returns a pickled dict with one tensor. `class` and `elements` describe the storage of the tensor.
 fn tensor(class: &str, elements: u32, offset: i32, sizes: &[i32], strides: &[i32]) -> Vec<u8> {
     let mut out =
         b"\x80\x02}X\x01\0\0\0wctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\n".to_vec();
@@ -293,7 +293,7 @@ fn indices_are_checked() {
     assert_says(&open(folder.path()).unwrap_err(), "SH1402", "has no safetensors file or index");
 }
 
-/// The files that the tests damage.
+/// Returns the files that the tests damage.
 fn files() -> Vec<Vec<u8>> {
     [
         "objects.pth",
@@ -341,7 +341,7 @@ proptest! {
         read_all(&file);
     }
 
-    /// Only the pickle is damaged; the archive is intact.
+    /// Damages only the pickle; the archive stays intact.
     #[test]
     fn flipped_pickles_do_no_harm(flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
         let dict = open(&data("objects.pth")).unwrap();

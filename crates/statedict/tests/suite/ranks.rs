@@ -44,7 +44,7 @@ fn assert_refused(ranks: Vec<RankFile>, text: &str) -> StateDictError {
     error
 }
 
-/// A state dict in which the tensor whose name ends with this text is replaced.
+/// Returns a copy of a state dict in which the tensor whose name ends with `ending` is replaced, or removed if `tensor` is `None`.
 fn replaced(dict: &StateDict, ending: &str, tensor: Option<&Tensor>) -> StateDict {
     let mut made = StateDict::new();
     for (name, old) in dict.iter() {
@@ -57,7 +57,7 @@ fn replaced(dict: &StateDict, ending: &str, tensor: Option<&Tensor>) -> StateDic
     made
 }
 
-/// Changes the metadata of rank 0; those of other ranks are not used.
+/// Changes the metadata of rank 0. The metadata of other ranks is unchanged, because the consolidation does not use it.
 fn with_metadata(layout: Layout, change: impl Fn(&mut ShardMetadata)) -> Vec<RankFile> {
     let mut ranks = ranks(layout);
     change(&mut ranks[0].metadata);

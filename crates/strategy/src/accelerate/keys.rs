@@ -18,7 +18,7 @@ pub(super) enum Place {
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// `true` or `false`, also as strings, and `yes` or `no`.
+    /// A boolean: `true`, `false`, `yes` or `no`, also as a string.
     Bool,
     /// A non-negative integer.
     Count,
@@ -35,12 +35,13 @@ pub(super) enum Kind {
 pub(super) enum Effect {
     /// The key is supported.
     Done,
-    /// The key has no effect in a compiler, for this reason. It is reported as a warning if the setting is on.
+    /// The key has no effect in a compiler; the text is the reason. The key is reported as a warning if its value turns the setting
+    /// on.
     Nothing(&'static str),
     /// The key is handled elsewhere, such as by the launcher, and is not reported.
     Elsewhere,
-    /// The key is not supported, for this reason, although the setting would change computation, communication or memory. It is reported
-    /// as a warning if the setting is on, and as an error with `--strict`.
+    /// The key is not supported although the setting would change computation, communication or memory; the text is the reason. The
+    /// key is reported as a warning if its value turns the setting on, and as an error with `--strict`.
     Ignored(&'static str),
 }
 
@@ -166,7 +167,8 @@ pub(super) const KEYS: &[Key] = &[
     fsdp("fsdp_limit_all_gathers", Kind::Bool, SCHEDULE),
     fsdp("fsdp_min_num_params", Kind::Count, Effect::Done),
     fsdp("fsdp_offload_params", Kind::Bool, Effect::Done),
-    // In FSDP version 2, this is a boolean; for version 1, newer files contain the strategy here.
+    // In FSDP version 2, `fsdp_reshard_after_forward` is a boolean. In version 1, newer configuration files store the strategy in this
+    // key.
     fsdp("fsdp_reshard_after_forward", Kind::Any, Effect::Done),
     fsdp("fsdp_sharding_strategy", Kind::Word(STRATEGIES), Effect::Done),
     fsdp("fsdp_state_dict_type", Kind::Word(STATE), CHECKPOINTS),

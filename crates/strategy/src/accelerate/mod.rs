@@ -48,8 +48,8 @@ pub struct ModelSettings {
 }
 
 impl Accelerate {
-    /// Parses a configuration file: Accelerate's YAML or JSON, `fsdp_config` of Hugging Face's Trainer or the JSON of its
-    /// arguments, or torchtitan's TOML.
+    /// Parses a configuration file: Accelerate's YAML or JSON, `fsdp_config` of Hugging Face's Trainer, the Trainer's arguments as
+    /// JSON, or torchtitan's TOML.
     ///
     /// # Errors
     /// Returns SH1210 if the text is not valid YAML or TOML, and SH1211 for each invalid value. All errors are reported at once, followed
@@ -122,7 +122,7 @@ impl Accelerate {
     }
 }
 
-/// Keys without an effect, with a common reason.
+/// Keys that have no effect for the same reason.
 struct Idle {
     code: &'static str,
     reason: &'static str,
@@ -139,17 +139,17 @@ struct Reader<'t> {
     is_deepspeed: bool,
     /// Whether the file is from Hugging Face's Trainer.
     is_trainer: bool,
-    /// `fsdp_version`.
+    /// The value of `fsdp_version`, if given.
     version: Option<u64>,
-    /// `fsdp_sharding_strategy`, and its position.
+    /// The value of `fsdp_sharding_strategy`, if given, and its position.
     sharding: Option<(Sharding, Span)>,
-    /// `fsdp_reshard_after_forward`, as written.
+    /// The value of `fsdp_reshard_after_forward` as written, if given, and its position.
     reshard: Option<(String, Span)>,
     wrap: Option<&'static str>,
     min_parameters: Option<(u64, Span)>,
     /// The position of `fsdp_config`.
     fsdp: Option<Span>,
-    /// `parallelism_config`, and its position.
+    /// The sizes in `parallelism_config`, if given, and the position of the section.
     sizes: Option<(Sizes, Span)>,
     zero: Zero,
 }
@@ -254,7 +254,7 @@ impl Reader<'_> {
         self.without_effect("SH1213", name, at, reason);
     }
 
-    /// Records a key that has no effect, although it would change computation, communication or memory.
+    /// Records a key that is not supported although the setting would change computation, communication or memory.
     fn ignored(&mut self, name: &'static str, at: Span, reason: &'static str) {
         self.without_effect("SH1214", name, at, reason);
     }

@@ -57,7 +57,7 @@ impl Reader<'_> {
                 self.wrong(name, format!("{name} above 1 is not supported"));
             }
         }
-        // The expert axis takes its devices from the axis that shards parameters.
+        // The expert axis is split off from the axis that shards parameters.
         let within = match (expert, shard) {
             (1, shard) => shard,
             (expert, Some(shard))
@@ -99,7 +99,7 @@ impl Reader<'_> {
         self.rest();
     }
 
-    /// Reads the other tables, and reports unknown keys of `[parallelism]`.
+    /// Reads the tables other than `[parallelism]`, and reports unknown keys of `[parallelism]`.
     fn rest(&mut self) {
         let dtype = match self.word("training", "mixed_precision_param").as_deref() {
             Some("bfloat16") | None => Some(DType::BF16),
@@ -136,7 +136,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns a degree in `[parallelism]`; `None` for -1, which means all remaining devices.
+    /// Returns a degree of parallelism in `[parallelism]`; `None` for -1, which means all remaining devices.
     fn degree(&mut self, name: &str, default: i64) -> Option<u64> {
         let value = self.table.get("parallelism").and_then(|table| table.get(name));
         let degree = value.map_or(Some(default), Value::as_integer);

@@ -1,4 +1,5 @@
-//! Configuration files of Hugging Face's Trainer: `fsdp_config` alone, or its arguments with `fsdp` and `fsdp_config`.
+//! Configuration files of Hugging Face's Trainer: `fsdp_config` alone, or the Trainer's arguments, which contain `fsdp` and
+//! `fsdp_config`.
 
 use saphyr::{MarkedYaml, YamlData};
 use shardc_ir::DType;
@@ -7,7 +8,7 @@ use super::keys::{KEYS, Place};
 use super::values::{truth, word};
 use super::{Reader, sharding};
 
-/// Accelerate's name of a key of `fsdp_config`: the Trainer accepts keys with and without `fsdp_` (transformers 5.24).
+/// Returns Accelerate's name of a key of `fsdp_config`: the Trainer accepts keys with and without `fsdp_` (transformers 5.24).
 pub(super) fn key(name: &str) -> String {
     let own = name.strip_prefix("fsdp_").unwrap_or(name);
     match own {

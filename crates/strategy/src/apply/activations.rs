@@ -20,7 +20,8 @@ use super::axes::Axes;
 use super::constraints::Constraints;
 use super::{BATCH_FIRST, prioritize};
 
-/// The dimension classes of a step, and the purpose of some of them. Dimensions of one class probably need the same sharding.
+/// The dimension classes of a step, and the purpose of some of them. Dimensions are in one class if they probably need the same
+/// sharding.
 pub(super) struct ActivationClasses<'a> {
     pub(super) classes: &'a DimensionClasses,
     /// Dimension classes of the batch.
@@ -122,7 +123,7 @@ impl Activations<'_> {
         sharding
     }
 
-    /// Shards the sequence dimension of a tensor with batch, sequence and features over the axes of tensor parallelism.
+    /// Shards the sequence dimension of a tensor with batch, sequence and feature dimensions over the axes of tensor parallelism.
     fn by_sequence(&self, module: &Module, mesh: &Mesh, value: ValueId) -> Option<TensorSharding> {
         let &[a, b, c] = self.dims.classes.of(value) else { return None };
         let is_batch = |class: u32| self.dims.batch.contains(&class);
@@ -182,7 +183,8 @@ impl Activations<'_> {
         Some(sharding)
     }
 
-    /// Shards inputs and outputs of experts by expert over the expert axes, and by example over the other axes of the batch.
+    /// Shards inputs and outputs of experts by expert over the expert axes, and along the batch dimension over the other axes that
+    /// shard the batch.
     fn by_expert(&self, module: &Module, mesh: &Mesh, value: ValueId) -> Option<TensorSharding> {
         let of = self.dims.classes.of(value);
         if !of.iter().any(|class| self.dims.batch.contains(class)) {

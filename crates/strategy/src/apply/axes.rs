@@ -62,8 +62,8 @@ impl Axes {
     }
 }
 
-/// Warnings (SH1253) about axes that shard the batch, but whose names are similar to names of axes of tensor, context or expert
-/// parallelism.
+/// Returns warnings (SH1253) about axes that shard the batch although their names are similar to names of axes of tensor, context or
+/// expert parallelism.
 pub(crate) fn misspelt(mesh: &Mesh) -> Vec<Diagnostic> {
     let known = || TENSOR.iter().chain(&CONTEXT).chain(&EXPERT).copied();
     let warning = |name: &str| {

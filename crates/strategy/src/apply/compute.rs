@@ -62,7 +62,7 @@ struct Walk<'a> {
     wide: FxHashSet<OpId>,
     stacked: &'a Stacked,
     dtype: DType,
-    /// The value converted to the narrow type, by the region of the user and the original value.
+    /// Values converted to the narrow type, keyed by the region of the user and the original value.
     narrow: FxHashMap<(RegionId, ValueId), ValueId>,
     /// Values that are converted back to the wide type, each with the matmul that produced it.
     made: FxHashMap<ValueId, ValueId>,

@@ -25,11 +25,11 @@ pub(super) struct Context<'a> {
     /// The policy by which units are found, unless the caller specifies the units.
     pub(super) wrap: Option<Wrap>,
     pub(super) units: Option<Cow<'a, Units>>,
-    /// The dimension of each argument that tensor parallelism shards.
+    /// For each argument, the dimension that tensor parallelism shards.
     pub(super) tensor_dims: FxHashMap<ValueId, usize>,
-    /// The dimension of each argument that expert parallelism shards.
+    /// For each argument, the dimension that expert parallelism shards.
     pub(super) expert_dims: FxHashMap<ValueId, usize>,
-    /// The dimension of each batch argument that context parallelism shards.
+    /// For each batch argument, the dimension that context parallelism shards.
     pub(super) sequences: FxHashMap<ValueId, usize>,
     /// The annotations of arguments in the program.
     pub(super) said: FxHashMap<ValueId, TensorSharding>,

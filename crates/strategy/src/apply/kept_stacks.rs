@@ -35,7 +35,7 @@ impl KeptStacks {
             let known = types.entry(stack).or_insert(to);
             *known = known.filter(|&known| Some(known) == to);
         }
-        // A loop that mixes the carried value of a stack with other values would need both types.
+        // A loop that mixes the carried value of a stack with other values would need both the original and the narrow type.
         let (_, regions) = module.walk_with_regions(body, |_| true);
         let ends: FxHashMap<OpId, RegionId> =
             regions.into_iter().filter_map(|region| Some((module.terminator(region)?, region))).collect();

@@ -1,8 +1,8 @@
 //! Shards an optimizer's matmuls by layer.
 //!
 //! Muon and Shampoo multiply each layer's matrix with itself many times. If the matrix were sharded, each matmul would need
-//! communication. For a stack of layers, these matmuls are batched by layer: if they are sharded along the layer dimension, each device
-//! holds all operands for some of the layers. The stack is resharded once before and once after.
+//! communication. For a stack of layers, these matmuls are batched by layer: if they are sharded along the layer dimension, each
+//! device holds all operands for some of the layers. The stack is resharded once before these matmuls and once after them.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
@@ -61,8 +61,8 @@ impl LayerMatmuls<'_> {
         found.insert(module, body)
     }
 
-    /// Shards a matmul that is batched by layers, and its operands. An operand is sharded at its producer, for all users, if the producer
-    /// is in `inner`: operations whose results the body does not return. Other operands are sharded only for this matmul.
+    /// Shards a matmul that is batched by layers, and its operands. An operand is sharded at its producer, for all users, if the
+    /// producer is in `inner` (operations whose results the body does not return). Other operands are sharded only for this matmul.
     fn of_op(
         &self,
         module: &Module,

@@ -43,10 +43,10 @@ const THEN_STATE: u32 = 1;
 
 /// Annotates a training step, so that the compiler shards it according to a strategy on a mesh. Calls are inlined.
 ///
-/// * The batch is sharded along the axes of data parallelism, with examples in order.
+/// * The batch is sharded along the axes of data parallelism, in contiguous blocks of examples.
 /// * Axes named `model`, `tensor`, `tp` or `mp` shard weights within layers, and the vocabulary; `context`, `cp`, `sequence`, `seq`
-///   or `sp` shard sequences; `expert`, `experts` or `ep` shard experts and the batch. For axes that shard weights, parts of a dimension
-///   that a reshape splits (queries, keys and values of one matmul) are rewritten as slices of the dimension.
+///   or `sp` shard sequences; `expert`, `experts` or `ep` shard experts and the batch. If an axis shards a weight dimension that the program
+///   reshapes into several parts (queries, keys and values of one matmul), the parts are rewritten as slices of the dimension.
 /// * Parameters (also frozen ones), optimizer state and gradient accumulators are sharded along their largest divisible dimension,
 ///   according to the strategy. Tensors too small for a shard on each device are replicated. State is sharded like its parameter if
 ///   it has the same shape.

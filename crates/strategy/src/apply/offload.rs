@@ -5,10 +5,10 @@
 //! all-gather, and again, together with the optimizer state, for its update. For a stack of layers only the rows of one iteration are
 //! copied. The next values are copied back.
 //!
-//! State that is [small](SMALL) relative to the rest stays on the device. Stacks whose rows libtpu 0.0.51 cannot slice on the host also
-//! stay on the device. Their rows are vectors of less than 32 bits, such as `ui8` block scales ("Sublane slicing size must be multiple of
-//! element packing factor"). libtpu also fails to compile programs that slice rows smaller than a tile, because it confuses two layouts
-//! of different sizes.
+//! State that is [small](SMALL) relative to the rest stays on the device. Stacks whose rows libtpu 0.0.51 cannot slice on the host
+//! also stay on the device: rows that are vectors of elements narrower than 32 bits, such as `ui8` block scales ("Sublane slicing size
+//! must be multiple of element packing factor"). libtpu also fails to compile programs that slice rows smaller than a tile, because it
+//! confuses two layouts of different sizes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::discardable::MEMORY_KIND;
@@ -27,7 +27,7 @@ const HOST: &str = "pinned_host";
 /// Memory of the device.
 const DEVICE: &str = "device";
 
-/// For transfers below this size, the launch takes longer than the transfer: about ten microseconds.
+/// For transfers of fewer bytes, the launch takes longer than the transfer: about ten microseconds.
 const SMALL: u64 = 64 << 10;
 /// State smaller than this fraction (1/1000) of a device's state may stay on the device.
 const PART: u64 = 1000;
@@ -142,7 +142,7 @@ impl Walk<'_> {
                 OpKind::While => {
                     self.copy_in(rw, op, |walk, value| !walk.is_stack(value));
                     for inner in rw.module.ops[op].regions.clone() {
-                        // Copies made inside the loop are not available after it.
+                        // Copies made inside the loop are not available after the loop.
                         let around = self.placed.clone();
                         self.region(rw, inner, false);
                         self.placed = around;

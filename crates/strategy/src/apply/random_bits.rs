@@ -151,7 +151,7 @@ mod tests {
     use super::super::testing::around;
     use crate::roles::Role;
 
-    /// A dropout with bits of this shape; its key is argument 2.
+    /// Returns a dropout with bits of this shape; the key of the dropout is argument 2.
     fn dropout(shape: &str) -> String {
         r#"func.func @main(%w: tensor<64x64xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<SHAPExf32>, %key: tensor<ui32>)
             -> (tensor<64x64xf32>, tensor<f32>) {

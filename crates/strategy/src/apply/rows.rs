@@ -52,7 +52,7 @@ impl Rows {
         self.rows.get(&value).copied()
     }
 
-    /// All rows, in no particular order.
+    /// Returns all rows, in no particular order.
     pub(super) fn all(&self) -> impl Iterator<Item = Row> {
         self.rows.values().copied()
     }
@@ -75,7 +75,7 @@ impl Rows {
         }
     }
 
-    /// Returns the type to which all users cast a row, and records the operations in between.
+    /// Returns the type to which all users cast a row, and records the operations between the row and the casts.
     fn narrow(
         &mut self,
         module: &Module,

@@ -84,7 +84,7 @@ const STEPS: &[ApplyStep] = &[
             Ok(())
         },
     },
-    // Later steps insert casts and barriers, so stacks are determined before them.
+    // Stacks are found before the apply steps that insert casts and barriers.
     ApplyStep {
         name: "find-stacks",
         about: "find arguments that stack the parameters of layers, and from which loops read one layer per iteration",

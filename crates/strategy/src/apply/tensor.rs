@@ -68,7 +68,7 @@ impl Inner {
         by_count.sort_unstable_by_key(|&(count, class)| (std::cmp::Reverse(count), class));
         let features = match by_count.as_slice() {
             [(most, class), (next, _), ..] if *most >= SHARERS && *most >= 2 * next => Some(*class),
-            // In a single attention layer, the heads are in as many weights as the features.
+            // In a single attention layer, as many weights have a heads dimension as have a features dimension.
             all => all
                 .iter()
                 .find(|(count, class)| *count >= SHARERS && fed.contains(class))
@@ -125,7 +125,7 @@ impl Inner {
     }
 }
 
-/// Returns whether `n` shards have equal sizes, except for a little padding of the last one.
+/// Returns whether `n` shards have equal sizes, except for padding of the last shard: at most `size / MISSING` elements.
 fn almost_divides(n: i64, size: i64) -> bool {
     let parts = size.checked_add(n - 1).map(|most| most / n * n);
     size > 0 && parts.is_some_and(|padded| padded - size <= size / MISSING)

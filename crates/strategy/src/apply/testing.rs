@@ -90,7 +90,7 @@ pub(super) const STACK: &str = r#"func.func @main(
 pub(super) struct Around {
     pub(super) before: String,
     pub(super) after: String,
-    /// After the step: the names of units, the number of warnings, and the indices of arguments of which loops read rows.
+    /// After the step: the names of units, the number of warnings, and the indices of arguments whose rows loops read.
     pub(super) units: Option<Vec<String>>,
     pub(super) warnings: usize,
     pub(super) stacks: Vec<usize>,

@@ -9,8 +9,8 @@
 //! an early start. Casts, reshapes and transposes of the forward and of the backward pass are recomputed: on the shard if they cast to a
 //! narrower type, and otherwise after the all-gather.
 //!
-//! A table that is only read by row lookups is not all-gathered here. The compiler chooses: it sends rows to their devices if that is
-//! cheaper than all-gathering the table.
+//! A parameter that is only read by row lookups (an embedding table) is not all-gathered here. The compiler chooses: it sends rows to
+//! their devices if that is cheaper than all-gathering the table.
 //!
 //! The parameters of a unit share one barrier. BACKWARD_POST ties the barrier to the cotangent of the unit itself, so the all-gather
 //! starts when the backward pass of the following unit (in forward order) is done. BACKWARD_PRE ties the barrier to the cotangent of the
@@ -116,7 +116,7 @@ struct Flow {
     backward: FxHashSet<OpId>,
     /// The parameters that operations in `backward` need.
     asked: FxHashSet<ValueId>,
-    /// Tables, and casts of tables, that the forward pass reads only by row lookups.
+    /// Embedding tables, and casts of tables, that the forward pass reads only by row lookups.
     tables: FxHashSet<ValueId>,
     rows: Rows,
 }
@@ -194,8 +194,8 @@ impl Flow {
     }
 }
 
-/// If the result of an operation is only another form of the parameter (a cast, reshape or transpose), returns whether the result is
-/// still a shard, to be gathered later.
+/// If an operation only changes the form of a parameter (a cast, reshape, transpose, broadcast or barrier), returns whether the result
+/// is still a shard, to be gathered later.
 ///
 /// In the backward pass, only casts and barriers count; reshapes and transposes need the gathered value.
 fn form_behind(module: &Module, op: OpId, form: Form, is_forward: bool) -> Option<bool> {

@@ -1,10 +1,10 @@
 //! The ZeRO-1 update: parameters are replicated, and each device computes a shard of their next values.
 //!
-//! If the last operation of the update adds a term to a parameter, the term is all-gathered; otherwise the next parameter is. The term and
-//! the parameter have the same size, but gathering the term needs less memory. The TPU compiler gathers a result into a separate buffer,
-//! and copies that buffer and the aliased argument, so parameters would be in memory three times. A sum is written in place of the
-//! argument. All users of a next parameter, such as averages, read the replicated value: if computed on shards, they would need another
-//! all-gather.
+//! If the last operation of the update adds a term to a parameter, the term is all-gathered. Otherwise, the next value of the
+//! parameter is all-gathered. The term and the parameter have the same size, but gathering the term needs less memory. The TPU
+//! compiler gathers a result into a separate buffer, and copies that buffer and the aliased argument, so parameters would be in memory
+//! three times. A sum is instead written in place, into the buffer of the argument. All users of a next parameter, such as averages,
+//! read the replicated value: if computed on shards, they would need another all-gather.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{BinaryOp, Module, OpId, OpKind, Rewriter, TensorSharding, ValueId};

@@ -44,7 +44,7 @@ struct Within<'a> {
     /// The dimension classes of sequences, which context parallelism shards.
     sequence_classes: FxHashSet<u32>,
     experts: FxHashSet<u32>,
-    /// The dimension of each state argument that tensor parallelism shards.
+    /// For each state argument, the dimension that tensor parallelism shards.
     tensor_dims: FxHashMap<ValueId, usize>,
     /// The expert dimension of each state argument.
     expert_dims: FxHashMap<ValueId, usize>,
@@ -72,8 +72,8 @@ fn fed_classes(
     fed
 }
 
-/// Returns the dimension classes of sequences: the classes of these dimensions in arguments, and in slices of arguments, such as tokens and
-/// next tokens.
+/// Returns the dimension classes of sequences. `sequences` gives the sequence dimension of arguments; slices of these arguments, such
+/// as tokens and next tokens, also count.
 fn sequence_classes(
     module: &Module,
     body: RegionId,
@@ -94,7 +94,8 @@ fn sequence_classes(
 }
 
 impl<'a> Within<'a> {
-    /// Finds the dimensions in a function without calls; none if the mesh has no axis of tensor, expert or context parallelism.
+    /// Finds the dimensions that tensor, expert and context parallelism shard, in a function without calls. There are none if the mesh
+    /// has no axis for these kinds of parallelism.
     fn of(module: &Module, context: &'a Context<'_>) -> Within<'a> {
         let (roles, args, axes, body) = (context.roles, &context.args, &context.axes, context.body);
         let (stacked, mesh) = (context.stacked(module), &module.meshes[context.mesh]);

@@ -21,8 +21,8 @@ use crate::units::Units;
 use stages::Stages;
 use sums::Sums;
 
-/// Rematerializes the units of a body without calls in its backward pass, except the last one, whose backward pass follows immediately.
-/// Returns the number of rematerialized units.
+/// Rematerializes the units of a body without calls in its backward pass, except the last unit, whose backward pass follows
+/// immediately. Returns the number of rematerialized units.
 pub(crate) fn checkpoint(
     module: &mut Module,
     body: RegionId,
@@ -60,7 +60,7 @@ fn asked_again(
     let place: FxHashMap<OpId, usize> = module.regions[body].ops.iter().copied().zip(0..).collect();
     let users = flow::users(module, body);
     let mut sums = Sums::new(module, stages, &users, has_batch);
-    // The stages whose barrier depends on each parameter gradient.
+    // For each parameter gradient, the stage whose barrier depends on the gradient.
     let mut waiting: FxHashMap<ValueId, u32> = FxHashMap::default();
     // The backward pass visits the stages from last to first.
     let mut now = stages.last();

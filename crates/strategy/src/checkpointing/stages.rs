@@ -48,7 +48,7 @@ pub(super) struct Stages {
     from: Vec<From>,
     /// The stage of each operation of the body; `None` for operations before all units.
     stage: Vec<Option<u32>>,
-    /// For each operation, the stages other than its own that also compute it.
+    /// For each operation, the other stages that recompute its results.
     again: FxHashMap<OpId, Vec<u32>>,
     backward: FxHashSet<OpId>,
     kept: FxHashSet<ValueId>,
@@ -112,8 +112,8 @@ impl Stages {
         }
     }
 
-    /// Chooses the saved values, visiting users before producers. Operations that only a later stage uses move to that stage if this
-    /// saves fewer bytes between stages.
+    /// Chooses the saved values, visiting users before producers. Operations that only a later stage uses move to that stage if fewer
+    /// bytes are then saved between stages.
     fn settle(&mut self, module: &Module, body: RegionId) {
         let users = flow::users(module, body);
         let ops = module.regions[body].ops.iter().copied();
@@ -176,7 +176,7 @@ impl Stages {
         }
     }
 
-    /// Returns whether a stage computes a value: as its own value, or by recomputing an operation of another stage.
+    /// Returns whether a stage computes a value: the producer of the value belongs to the stage, or the stage recomputes the producer.
     fn makes(&self, module: &Module, value: ValueId, stage: u32) -> bool {
         module.def_op(value).is_some_and(|op| {
             self.stage[op.index()] == Some(stage)

@@ -208,7 +208,7 @@ impl Adding<'_> {
 struct Beside<'a> {
     lora: &'a Lora,
     adapters: &'a [Adapter],
-    /// The index of the adapter of each linear layer that has one.
+    /// For each linear layer with adapters, by its index, the index of its adapter.
     places: FxHashMap<usize, usize>,
     products: FxHashMap<OpId, Product>,
     args: &'a [ValueId],
@@ -252,7 +252,7 @@ impl Beside<'_> {
         };
         let a = self.rows(rw, adapter.a, rows, read)?;
         let b = self.rows(rw, adapter.b, rows, given)?;
-        // With experts, the inputs of A follow the expert dimension, which is free in the first matmul.
+        // With experts, the inputs of `A` follow the expert dimension, which is free in the matmul `x A`.
         let experts = u32::from(adapter.map.experts.is_some());
         let (along, into) = (batch.len() as u32, contracted.len() as u32);
         let low = DotSpec {
@@ -275,7 +275,7 @@ impl Beside<'_> {
         let low = rw.binary(BinaryOp::Multiply, low, scale);
         let last = shape.len() as u32 - 1;
         let is_left = adapter.map.side == Side::Left;
-        // Batching dimensions of the second matmul, in the first matmul's result and in B.
+        // Batching dimensions of the matmul `(x A) B`, in `x A` and in `B`.
         let (low_batch, b_batch): (DimList, DimList) = match experts {
             Some(_) => ([last - 1].into_iter().collect(), [0].into_iter().collect()),
             None => ((0..along).collect(), (0..along).collect()),
@@ -298,7 +298,7 @@ impl Beside<'_> {
         let up = match adapter.map.experts {
             None => rw.alike_to(up, &operands, result),
             Some(experts) => {
-                // Experts are the leading dimension of the second matmul's result, but not always of the result of the original matmul.
+                // Experts are the leading dimension of the result of `(x A) B`, but not always of the result of the original matmul.
                 let order = expert_order(experts < adapter.map.free[0], last as usize - 1, is_left);
                 let wanted = rw.module.shape(result).to_vec();
                 let mut made = wanted.clone();

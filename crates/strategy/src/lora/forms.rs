@@ -28,7 +28,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Returns the suffix that identifies a slice of a weight: `[2]` for a row, `[0:32]` for several along a dimension.
+    /// Returns the suffix that identifies a slice of a weight: `[2]` for a row, `[0:32]` for several rows along a dimension.
     pub(super) fn part(&self) -> Option<String> {
         let Reform::Slice(spec) = &self.reform else { return None };
         let bounds = spec.start.iter().zip(&spec.limit);

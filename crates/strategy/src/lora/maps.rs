@@ -215,8 +215,8 @@ fn linear_map<'f>(
     (!map.contracted.is_empty()).then_some((map, form))
 }
 
-/// Finds the expert dimension of a weight that has three dimensions in the matmul: the one that comes first in the argument. PEFT treats a
-/// three-dimensional parameter (`target_parameters`) as one matrix for each index of the first dimension.
+/// Finds the expert dimension of a weight that has three dimensions in the matmul: the dimension that comes first in the argument.
+/// PEFT treats a three-dimensional parameter (`target_parameters`) as one matrix for each index of the first dimension.
 fn experts(form: &Form, shape: &[i64]) -> Option<usize> {
     if shape.len() != 3 || shape.contains(&1) {
         return None;
@@ -245,7 +245,7 @@ fn experts(form: &Form, shape: &[i64]) -> Option<usize> {
     places?.iter().enumerate().min_by_key(|(_, place)| **place).map(|(d, _)| d)
 }
 
-/// Finds the linear layers whose results reach another linear layer, or the same one in the next loop iteration.
+/// Finds the linear layers whose results reach another linear layer, or the same layer in the next loop iteration.
 fn followed(
     module: &Module,
     body: RegionId,

@@ -1,6 +1,6 @@
 //! Names of linear layers.
 
-/// Names of weights, after the name of their layer.
+/// Last parts of weight names that only denote the weight and are not part of the layer's name.
 const WEIGHTS: [&str; 3] = ["kernel", "weight", "w"];
 
 /// Returns the name of a weight's layer: `params['layers'][0]['wq']['kernel']` belongs to `params.layers.0.wq`.

@@ -70,8 +70,9 @@ impl<'a, 'm> Known<'a, 'm> {
 
     /// Returns the dimension class that occurs in most values that are computed from parameters and data; leading dimensions count twice.
     ///
-    /// In a program that does not train, only results of matmuls and values computed from them are counted at first, because weights may be
-    /// computed from scales. There, classes that a matmul contracts have half the weight: the next layer contracts the features of a layer.
+    /// In a program that does not train, only results of matmuls and values computed from them are counted at first, because weights
+    /// may be computed from scales. In such a program, classes that a matmul contracts have half the weight: the next layer contracts
+    /// the features of a layer.
     fn most_computed(&self) -> Option<u32> {
         let module = self.facts.module;
         let ops = module.walk(self.facts.body);
@@ -136,15 +137,15 @@ impl<'a, 'm> Known<'a, 'm> {
         })
     }
 
-    /// Adds to `examples` the batch classes of further data, which parameters process separately, such as the second half of pairs. Such a
-    /// class belongs to the leading dimension of a matmul of the data with a parameter. The leading dimension of a lookup in a parameter
-    /// also counts, but only if its size is that of a known batch dimension, since positions are also looked up. Operands that depend on
-    /// data do not count as parameters.
+    /// Adds to `examples` the batch classes of data that parameters process separately from other data, such as the second half of
+    /// pairs. Such a class belongs to the leading dimension of a matmul of the data with a parameter. The leading dimension of a
+    /// lookup in a parameter also counts, but only if its size is that of a known batch dimension, since positions are also looked up.
+    /// Operands that depend on data do not count as parameters.
     fn add_those_of_other_data(&self, examples: &mut FxHashSet<u32>) {
         let module = self.facts.module;
         for op in module.walk(self.facts.body) {
             let meeting = &module.ops[op];
-            // Pairs of operands: the data, and the parameter that it is combined with.
+            // Pairs of operand indices: the data, and the parameter that the data is combined with.
             let sides: &[(usize, usize)] = match &meeting.kind {
                 kind if is_product(kind) => &[(0, 1), (1, 0)],
                 OpKind::Gather(_) => &[(1, 0)],

@@ -81,8 +81,8 @@ fn given_role(facts: &Facts<'_>, i: usize, has_batch_dim: bool) -> Role {
     }
 }
 
-/// Returns the parameter of each optimizer state and accumulator: the only parameter whose next value depends on it; or else a parameter
-/// with the same shape, assigned in order.
+/// Returns the parameter of each optimizer state and accumulator: the only parameter whose next value depends on the state; or else a
+/// parameter with the same shape, assigned in order.
 fn parameters_of(facts: &Facts<'_>, roles: &[Role]) -> Vec<Option<usize>> {
     let parameters: Vec<usize> = (0..roles.len()).filter(|&i| roles[i] == Role::Parameter).collect();
     let shape = |i: usize| facts.module.shape(facts.args[i]);

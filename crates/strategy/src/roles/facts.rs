@@ -108,7 +108,7 @@ impl<'m> Facts<'m> {
         self.module.rank(self.args[i])
     }
 
-    /// Returns whether an argument is differentiable: floats, and complex numbers, which are trained too.
+    /// Returns whether an argument has a float or complex type and is therefore differentiable; complex parameters are trained too.
     pub(super) fn is_float(&self, i: usize) -> bool {
         is_float(self.module, self.args[i])
     }

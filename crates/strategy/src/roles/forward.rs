@@ -15,9 +15,9 @@ pub(super) struct Forward<'m> {
     /// The sets of arguments that arrays of the forward pass depend on through floats. Arrays that depend on a computed scalar are
     /// excluded.
     arrays: FxHashSet<Arguments>,
-    /// For each value, the arguments that it depends on through a computed forward value (in `values`), which depends on the argument
-    /// through floats. The gradient of a parameter depends on the parameter in this way. A running statistic depends on its old value only
-    /// directly.
+    /// For each value, the arguments that it depends on through a computed value of the forward pass (in `values`) that itself depends
+    /// on the argument through floats. The gradient of a parameter depends on the parameter in this way. A running statistic depends
+    /// on its old value only directly.
     beyond: Dependence<'m>,
 }
 
@@ -31,7 +31,8 @@ impl<'m> Forward<'m> {
         }
         let args: FxHashSet<ValueId> = facts.args.iter().copied().collect();
         let moved = values.iter().filter(|value| !args.contains(value)).map(|&v| (v, facts.floats.of(v)));
-        // Losses are summed as scalars, which may be stacked into an array first: arrays that depend on such scalars are left out.
+        // Several losses are summed as scalars, which may be stacked into an array first. Arrays that depend on such scalars are
+        // excluded.
         let is_array = |value: ValueId| facts.module.rank(value) > 0;
         let moves = |value: ValueId| !args.contains(&value) && !facts.floats.of(value).is_empty();
         let numbers = values.iter().filter(|&&value| !is_array(value) && moves(value));
@@ -50,7 +51,8 @@ impl<'m> Forward<'m> {
         self.beyond.of(value)
     }
 
-    /// Returns the union of the arguments of all forward arrays that depend on argument `i`, before losses are summed.
+    /// Returns the union of the sets in `arrays` that contain argument `i`: the arguments that occur together with `i` in an array of
+    /// the forward pass.
     pub(super) fn joined(&self, i: usize) -> Arguments {
         let with = self.arrays.iter().filter(|arguments| arguments.contains(i));
         with.fold(Arguments::default(), |sum, arguments| sum.union(arguments))

@@ -4,11 +4,11 @@
 //!
 //! * *State* is an argument whose next value the step returns. Donations specify the result; otherwise it is inferred (`next.rs`).
 //! * A **parameter** is floating-point state that a loss depends on through floats, and whose next value depends on a gradient, that is,
-//!   on values that the forward pass computes with the parameter. (Statistics depend only on preceding values, see `forward.rs`.) Its next
-//!   value is not a forward value, unlike the last state of a recurrent layer, and does not depend only on other parameters. If there are
-//!   several losses, each may train different parameters.
+//!   on values that the forward pass computes with the parameter. (Statistics depend only on preceding values, see `forward.rs`.) The next
+//!   value of a parameter is not a value of the forward pass, unlike the last state of a recurrent layer, and does not depend only on other
+//!   parameters. If there are several losses, each may train different parameters.
 //! * The **loss** is a scalar that trains state, and depends on the most data (`loss.rs`). The norm of an update depends on more state, but
-//!   trains none.
+//!   does not train any.
 //! * State that the next value of a parameter depends on is **optimizer** state. So is state that follows parameters: averages,
 //!   target networks and slow copies. Such state is instead a **gradient accumulator** if it is reset or only added to, and other
 //!   optimizer state depends on it.
@@ -80,7 +80,7 @@ impl Role {
         matches!(self, Role::Parameter | Role::FrozenParameter)
     }
 
-    /// Returns a name without blanks: `parameter`, `frozen_parameter`, ...
+    /// Returns a name without whitespace: `parameter`, `frozen_parameter`, ...
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

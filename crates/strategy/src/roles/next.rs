@@ -97,7 +97,7 @@ fn states(args: &[ValueId], next: &[Option<usize>]) -> FxHashSet<ValueId> {
     args.iter().zip(next).filter(|(_, next)| next.is_some()).map(|(&arg, _)| arg).collect()
 }
 
-/// For a function that returns gradients and no next state: the result that is the gradient of each floating-point argument. Results
+/// If a function returns gradients and no next state, finds the result that is the gradient of each floating-point argument. Results
 /// are matched to arguments of their type, in order.
 pub(super) fn gradients(module: &Module, args: &[ValueId], returned: &[ValueId]) -> Vec<Option<usize>> {
     let ty = |v: ValueId| module.values[v].ty;

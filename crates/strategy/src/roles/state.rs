@@ -37,8 +37,8 @@ pub(super) fn state_roles(facts: &Facts<'_>, roles: &mut [Option<Role>]) {
     }
 }
 
-/// Returns the number of state arguments that a scalar trains: the next value of such state depends on forward values that depend on the
-/// state.
+/// Returns the number of state arguments that a scalar trains. A scalar trains state if the next value of the state depends on values
+/// of the forward pass that depend on the state.
 pub(super) fn trained_by(facts: &Facts<'_>, number: ValueId) -> usize {
     let states = States { facts, forwards: vec![Forward::of(facts, &[number])] };
     let forward = &states.forwards[0];
@@ -76,7 +76,7 @@ impl States<'_, '_> {
         };
         let mut untold = untold_by(self, roles);
         for (_, value) in numbers {
-            // A scalar that is computed from a next value, such as the norm of an update, does not train that state.
+            // A scalar that is computed from the next value of state, such as the norm of an update, does not train that state.
             let (moves_with, behind) = (facts.floats.of(value), behind_next.of(value));
             if !untold.iter().any(|&i| moves_with.contains(i) && !behind.contains(i)) {
                 continue;
@@ -184,7 +184,8 @@ impl States<'_, '_> {
         false
     }
 
-    /// Returns whether a next value is not a forward value, and depends on forward values that depend on the state.
+    /// Returns whether a next value is not a value of the forward pass, and depends on values of the forward pass that depend on the
+    /// state.
     fn needs_forward(&self, i: usize, forward: &Forward<'_>) -> bool {
         let next = self.facts.next_value(i).filter(|next| !forward.values.contains(next));
         next.is_some_and(|next| forward.beyond(next).contains(i))
@@ -378,8 +379,9 @@ impl States<'_, '_> {
         }
     }
 
-    /// Returns whether the next value of state that no parameter depends on has the dependences of gradients: on all data, and on forward
-    /// values of all parameters. Statistics of a layer depend only on the layers before it.
+    /// Returns whether the next value of state that no parameter depends on has the dependences of gradients: on all data, and on
+    /// values of the forward pass that depend on parameters, for all parameters. Statistics of a layer depend only on the layers
+    /// before it.
     fn is_of_gradients(&self, i: usize, parameters: &[usize]) -> bool {
         let facts = self.facts;
         let data = |set: &Arguments| set.iter().filter(|&j| facts.given.contains(j)).count();

@@ -135,7 +135,7 @@ fn unnamed(module: &Module, body: RegionId, args: &[ValueId], weights: &[usize])
     Tree::of(used.iter().enumerate().map(|(place, &i)| (i, path(place))))
 }
 
-/// Weights in the order of their first use in the program.
+/// Returns the weights in the order of their first use in the program.
 fn in_order_of_use(module: &Module, body: RegionId, args: &[ValueId], weights: &[usize]) -> Vec<usize> {
     let mut first = vec![usize::MAX; module.values.len()];
     for (at, op) in module.walk(body).into_iter().enumerate() {

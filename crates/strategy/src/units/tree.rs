@@ -105,7 +105,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Visits the submodules of a module, then the module itself; returns its parameters that are not yet in a unit.
+    /// Visits the submodules of a module, then the module itself; returns the parameters of the module that are not yet in a unit.
     fn node(&mut self, node: &Node, name: String, is_repeated: bool, is_in_layer: bool) -> Vec<usize> {
         let mut rest: Vec<usize> = node.own.values().copied().collect();
         let is_repeated = is_repeated || node.all(self.is_stack);
@@ -148,7 +148,7 @@ impl Walk<'_> {
 mod tests {
     use super::*;
 
-    /// Each name with its unit; each parameter has ten elements.
+    /// Returns each name with its unit; each parameter has ten elements.
     fn units(names: &[&str], policy: &dyn Fn(&Part<'_>) -> bool) -> Vec<String> {
         let tree = Tree::of(names.iter().enumerate().map(|(i, name)| (i, path(name))));
         let units = tree.units(names.len(), &|_| 10, &|_| false, policy);

@@ -165,7 +165,7 @@ impl Format {
             Special::PowerOfTwo => -self.bias,
             _ => 1 - self.bias,
         };
-        // The exponent of the last bit that is kept. For subnormal results, it is that of the smallest normal number.
+        // The exponent of the last mantissa bit that is kept. Subnormal results have the same exponent as the smallest normal number.
         let unit = lead.max(smallest) - self.mant_bits as i32;
         let shift = unit - exp;
         let rounded = match shift {
@@ -296,7 +296,8 @@ impl Big {
     }
 }
 
-/// Returns decimal digits, least significant first, without trailing zeros, and the power of ten of the first.
+/// Returns the decimal digits of `number`, least significant first and without trailing zeros, and the power of ten of the least
+/// significant digit.
 ///
 /// Low digits that are not needed for `precision` are removed before rounding half up, as in LLVM's `APFloat`.
 fn digits(number: &Number, precision: usize) -> (Vec<u8>, i32) {

@@ -24,7 +24,7 @@ pub struct Kept {
     pub kind: KeptKind,
     /// The symbol that this part defines, without `@`, if any.
     pub name: Option<Box<str>>,
-    /// The text, without leading blanks.
+    /// The text, without leading whitespace.
     pub text: Box<str>,
     /// The number of functions that precede this part in the text.
     pub funcs_above: u32,

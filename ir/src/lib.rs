@@ -17,7 +17,7 @@
 //! [`verify()`] checks the numbered invariants listed in its module documentation. Every pass takes and returns a verified module, in which
 //! handle access cannot fail.
 //!
-//! This crate does no input or output, reads no environment and has no global state.
+//! This crate does no input or output, reads no environment variables and has no global state.
 
 mod attr;
 mod builder;

@@ -15,7 +15,7 @@ pub const MAX_DEVICES: i64 = 1 << 20;
 pub const MAX_BYTES: i64 = 1 << 56;
 
 /// The largest number of operations that inlining may create, in all functions of a program together. Real programs have some hundred
-/// thousand operations; this many take a few gigabytes.
+/// thousand operations; an IR of this many operations takes a few gigabytes.
 pub const MAX_OPERATIONS: u64 = 1 << 20;
 
 /// The largest number of operations of the entry function after inlining. In a larger program, functions with several calls are

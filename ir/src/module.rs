@@ -498,7 +498,7 @@ impl Module {
         value
     }
 
-    /// The tensor type of a value; `None` for quantized ones, tokens, tuples and others.
+    /// The tensor type of a value; `None` for quantized tensors, tokens, tuples and others.
     #[must_use]
     #[inline]
     pub fn tensor(&self, value: ValueId) -> Option<&TensorType> {
@@ -544,7 +544,7 @@ impl Module {
         }
     }
 
-    /// The elements of an integer constant, row-major; `None` for other values, and for constants with very many elements.
+    /// The elements of an integer constant, row-major; `None` for other values, and for constants with more than 1024 elements.
     #[must_use]
     pub fn constant_integers(&self, value: ValueId) -> Option<SizeList> {
         /// Above this number of elements, a constant is not a list of dimensions or sizes.
@@ -588,7 +588,7 @@ impl Module {
         self.walk_where(region, |_| true)
     }
 
-    /// Every operation under `region`, in pre-order, without the regions of operations that `enters` rejects.
+    /// Every operation under `region`, in pre-order. The regions of operations that `enters` rejects are skipped.
     #[must_use]
     pub fn walk_where(&self, region: RegionId, enters: impl Fn(&OpKind) -> bool) -> Vec<OpId> {
         self.walk_with_regions(region, enters).0

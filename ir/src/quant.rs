@@ -190,7 +190,7 @@ impl fmt::Display for QuantParams {
 }
 
 impl Quant {
-    /// Returns scales and zero points: one, one per index of [`Quant::axis`], or one per block, row-major.
+    /// Returns scales and zero points: one pair for the tensor, one for each index of [`Quant::axis`], or one for each block, row-major.
     #[must_use]
     pub fn params(&self) -> &[QuantParams] {
         match &self.kind {

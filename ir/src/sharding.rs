@@ -260,7 +260,7 @@ impl ShardingTable {
         &self.pool[id.index()]
     }
 
-    /// The sharding of a value, if it has one.
+    /// The handle of the sharding of a value, if it has one.
     #[must_use]
     #[inline]
     pub fn of(&self, value: ValueId) -> Option<ShardingId> {

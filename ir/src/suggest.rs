@@ -4,7 +4,7 @@
 pub const EXPORT_NAMES: &str = "the arguments of the program have no names; JAX writes them with \
                                 `jax.jit(f).lower(...).as_text(debug_info=True)`";
 
-/// Longer names get no suggestion, since computing the edit distance takes quadratic time.
+/// The maximum length of a name with a suggestion, in characters: computing the edit distance takes quadratic time.
 const MAX_NAME: usize = 64;
 
 /// The edit distance between `a` and `b`: insertions, deletions, substitutions and transpositions of adjacent characters (optimal string

@@ -113,7 +113,7 @@ impl Listed {
         }
     }
 
-    /// The strided form of these groups.
+    /// Returns the strided form of these groups; `None` if they have no such form.
     fn strided(&self) -> Option<StridedGroups> {
         let Rows::Even { count, width } = self.rows else { return None };
         if self.ids.first() != Some(&0) {
@@ -254,8 +254,8 @@ impl ReplicaGroups {
         self.iter().flatten()
     }
 
-    /// The group of a device, and its index there. The time is linear in the number of digits for strided groups, and in the number of
-    /// ids for lists.
+    /// The index of the group that contains a device, and the index of the device in that group. The time is linear in the number of digits
+    /// for strided groups, and in the number of ids for lists.
     #[must_use]
     pub fn place_of(&self, device: i64) -> Option<(usize, usize)> {
         match &self.0 {

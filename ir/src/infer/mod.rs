@@ -39,8 +39,8 @@ pub struct InferError(pub String);
 
 /// Infers the result types of an operation, and interns them.
 ///
-/// Results of matmuls, convolutions and reductions may have a wider element type than their operands. Unless a region determines it, the
-/// inferred type has the element type of the operands.
+/// Results of matmuls, convolutions and reductions may have a wider element type than their operands. Unless a region determines the
+/// element type, the inferred type has the element type of the operands.
 ///
 /// # Errors
 /// Returns an error if the operands do not fit the operation, or if they do not determine the result types: constants, `iota`, `convert`,

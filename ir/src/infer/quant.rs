@@ -29,7 +29,7 @@ pub(crate) fn element_fits(a: &Quant, b: &Quant) -> bool {
     a.storage == b.storage && a.expressed == b.expressed && a.axis().is_some() == b.axis().is_some()
 }
 
-/// Whether a reduction of elements of one type may be computed in the other.
+/// Whether a reduction of elements of type `from` may be computed with elements of type `to`.
 fn promotes(from: &Quant, to: &Quant) -> bool {
     let bits = |q: &Quant| q.storage.map_or(0, |s| s.bits);
     from.expressed == to.expressed && bits(from) <= bits(to)
@@ -345,7 +345,7 @@ fn broadcast(cx: &Ctx<'_>, dims: &DimList, a: TypeId, c: TypeId) -> Res<()> {
         types.display(a),
         types.display(c)
     );
-    // A dimension of size 1 with one scale is broadcast to size `n` with `n` scales, which must all be equal to it.
+    // A dimension of size 1 with one scale is broadcast to size `n` with `n` scales, which must all be equal to the scale of the operand.
     let repeats = from.shape[i] != 1 || params.first().is_none_or(|one| wide.iter().all(|p| p == one));
     ensure!(
         repeats,

@@ -155,7 +155,7 @@ pub enum OpKind {
     TriangularSolve(Box<TriangularSpec>),
     /// Loop: region 0 is the condition, region 1 the body; both take the loop-carried values.
     While,
-    /// Region `i` runs, where `i` is operand 0 (the last one if out of range).
+    /// Region `i` runs, where `i` is operand 0; the last region runs if `i` is out of range.
     Case,
     /// Region 0 runs if operand 0 is true, else region 1.
     If,
@@ -225,8 +225,7 @@ pub enum OpKind {
     },
     /// Random numbers from a generator without explicit state; operand 2 is the shape.
     Rng(RngDistribution),
-    /// An operation that takes as an operand (such as the shape of the result) what the static form of the operation has as an attribute;
-    /// `dynamic_reshape`, ...
+    /// An operation with an operand (such as the shape of the result) in place of an attribute of its static form; `dynamic_reshape`, ...
     Dynamic(DynamicOp),
     /// The size of dimension `dim`, an `i32` scalar.
     GetDimensionSize {
@@ -331,8 +330,8 @@ pub enum OpKind {
 }
 
 impl OpKind {
-    /// Hashes the variant and the static attributes in which operations on one operand usually differ, such as slice bounds: a value may
-    /// have thousands of slices. Equal kinds have equal hashes; different kinds may collide.
+    /// Hashes the variant and those static attributes in which operations on the same operand usually differ, such as slice bounds: a value
+    /// may have thousands of slices. Equal kinds have equal hashes; different kinds may collide.
     pub fn hash_places(&self, state: &mut impl Hasher) {
         discriminant(self).hash(state);
         match self {

@@ -61,7 +61,7 @@ impl Transplant<'_> {
 
     fn loc(&mut self, loc: PackedOption<LocId>) -> PackedOption<LocId> {
         let Some(loc) = loc.expand() else { return loc };
-        // This is not recursive, since locations nest as deeply as calls were inlined.
+        // The traversal uses an explicit stack: locations nest as deeply as calls were inlined, and recursion could overflow the stack.
         let mut open = vec![loc];
         while let Some(&id) = open.last() {
             if self.locs.contains_key(&id) {

@@ -1,7 +1,7 @@
 //! The verifier: invariants of every module that a pass takes or returns.
 //!
-//! Each invariant has a diagnostic code. A module that satisfies I1 to I3 may be walked without checking handles; the other invariants
-//! are checked only then. Operations that are in no region are not part of the program: only their handles must be in range.
+//! Each invariant has a diagnostic code. A module that satisfies I1 to I3 may be walked without checking handles; the other invariants are
+//! checked only if I1 to I3 hold. Operations that are in no region are not part of the program: only their handles must be in range.
 //!
 //! * **I1** (SH0201) Handles. Every handle that the module stores is in range: of values, operations, regions, types, meshes, shardings
 //!   and locations. Types and locations refer only to types and locations that were interned earlier. Sizes are not negative, and neither

@@ -59,7 +59,7 @@ impl CompileCache {
         self
     }
 
-    /// The number of programs that were found in the cache, by this process.
+    /// The number of programs that this process found in the cache.
     #[must_use]
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)

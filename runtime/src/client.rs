@@ -136,7 +136,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// The plugin does not provide it.
+    /// The plugin provides no description.
     pub fn platform_version(&self) -> Result<String> {
         self.raw.platform_version()
     }
@@ -160,7 +160,7 @@ impl Client {
     }
 
     /// Compiles this process's part of a program for the devices of all processes. `program` is the part of one process, in which calls of
-    /// host functions replace the collectives between processes. `options` apply to the devices of one process.
+    /// host functions replace the cross-process collectives. `options` apply to the devices of one process.
     ///
     /// All processes must compile the same text, and execute it the same number of times.
     ///
@@ -247,7 +247,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// The plugin rejects it.
+    /// The plugin rejects the bytes.
     pub fn load(&self, executable: &[u8]) -> Result<LoadedExecutable> {
         let raw = RawProgram::load(&self.raw, executable)?;
         let count = raw.devices().len();
@@ -259,7 +259,7 @@ impl Client {
         buffer.is_of(&self.raw)
     }
 
-    /// Copies an array to a device. The source may be changed as soon as this returns.
+    /// Copies an array to a device. The source may be changed as soon as this function returns.
     ///
     /// # Errors
     ///
@@ -273,8 +273,8 @@ impl Client {
         }
     }
 
-    /// Starts copying an array to a device, and returns before the copy is done if the plugin can. The array is kept alive until
-    /// the plugin has copied it, and cannot be changed meanwhile. The same array may be sent to several devices.
+    /// Starts copying an array to a device, and returns before the copy is done if the plugin supports that. The array is kept alive until
+    /// the plugin has copied it, and must not be changed before that. The same array may be sent to several devices.
     ///
     /// # Errors
     ///

@@ -270,7 +270,7 @@ pub enum RuntimeError {
     /// An element type that the runtime or the device does not support.
     #[error("{what} does not support elements of type {dtype}")]
     ElementType {
-        /// The component that does not support it.
+        /// The component that does not support the type.
         what: &'static str,
         /// The MLIR name of the type, or the plugin's number for it.
         dtype: String,
@@ -303,7 +303,7 @@ pub enum RuntimeError {
     ChildDied {
         /// How the process ended: `was killed by signal 6 (SIGABRT)`, `exited with status 3`.
         how: String,
-        /// The end of its standard error.
+        /// The last lines that the compiler's process wrote to standard error.
         stderr_tail: String,
     },
     /// A compiled program needs more memory than a device of its target has.

@@ -154,7 +154,7 @@ impl LoadedExecutable {
     ///
     /// # Errors
     ///
-    /// The plugin fails to answer.
+    /// The plugin's call fails.
     pub fn parameter_layouts(&self, types: &[ArrayType]) -> Result<Option<&[Option<Arc<DeviceLayout>>]>> {
         if let Some(known) = self.parameter_layouts.get() {
             return Ok(known.as_deref());
@@ -168,7 +168,7 @@ impl LoadedExecutable {
                 .and_then(|(format, program)| signature::parameter_layouts(&format, &program)),
         };
         let layouts = match found {
-            // The number of `types` is not that of the program's parameters, so the layouts are unknown.
+            // The number of `types` differs from the number of the program's parameters, so the layouts are unknown.
             Some(found) if found.len() != types.len() => return Ok(None),
             Some(found) => {
                 let found = found.into_iter().map(Some);
@@ -210,7 +210,7 @@ impl LoadedExecutable {
             if from.has_same_order(&to, &ty.shape) {
                 return Ok(buffer);
             }
-            // The copy of an array in pinned host memory stays there. All other arguments are in the device's default memory.
+            // An array in pinned host memory is copied to pinned host memory. All other arguments are in the device's default memory.
             let kind = buffer.memory_kind().ok().filter(|kind| kind == "pinned_host");
             let there = kind.map(|kind| device.in_memory(&kind)).transpose()?;
             buffer.copied_in(there.as_ref().unwrap_or(device), expected.as_ref())
@@ -274,9 +274,9 @@ impl LoadedExecutable {
     /// Starts the program on all its devices and returns before they are done: the content of the results may not be available yet. Results
     /// can be passed to other programs; reading a result waits for its content. `arguments` as for [`LoadedExecutable::execute`].
     ///
-    /// If [`ExecuteOptions::in_flight`] executions are in flight, this waits first. Plugins may run cheap programs to their end before this
-    /// returns. The arguments may be dropped at once. If one of several executions in flight fails, the client may be abandoned, because
-    /// devices that run the next execution wait for the devices that failed.
+    /// If [`ExecuteOptions::in_flight`] executions are in flight, this function first waits until one is finished. Plugins may run cheap
+    /// programs to completion before this function returns. The arguments may be dropped at once. If one of several executions in flight
+    /// fails, the client may be abandoned, because devices that run the next execution wait for the devices that failed.
     ///
     /// # Errors
     ///
@@ -390,7 +390,7 @@ pub(crate) fn memory_stats(executable: &RawExecutable) -> Result<MemoryStats> {
     let on_device =
         unsigned(stats.argument).saturating_add(unsigned(stats.output)).saturating_add(unsigned(stats.temp));
     let peak = match unsigned(stats.peak) {
-        // libtpu 0.0.51 includes host memory in the peak of device memory, so it is subtracted.
+        // libtpu 0.0.51 includes host memory in the peak of device memory, so the host memory is subtracted.
         peak if host_bytes > 0 => peak.saturating_sub(host_bytes).min(on_device),
         peak => peak,
     };

@@ -1,7 +1,8 @@
 //! The sharding of a global array: the block that each device holds.
 //!
 //! A dimension of `n` elements that is sharded `k` ways has blocks of `ceil(n / k)` elements. The tail of the last block, and whole blocks
-//! beyond the end, are padding whose value is unspecified. Sharding fills it with a conspicuous value; gathering and comparing ignore it.
+//! beyond the end, are padding whose value is unspecified. Sharding fills the padding with a conspicuous value; gathering and comparison
+//! ignore the padding.
 //!
 //! An array may also be unreduced: then several devices hold partial sums of one block. To shard a host array in this way, the first of
 //! these devices gets the block, and the others get zeros. To gather it, the partial sums are added.
@@ -31,8 +32,8 @@ pub struct ShardLayout {
 /// Two devices that should hold the same block but hold different values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplicaDisagreement {
-    /// The positions in the sharding of two devices: the first device that holds the block, and the device whose copy differs most from
-    /// that of the first.
+    /// The positions in the sharding of two devices: the first device that holds the block, and the device whose copy differs most from the
+    /// copy of the first.
     pub devices: (usize, usize),
     /// The index of the block in the grid of blocks, by dimension.
     pub block: Vec<usize>,
@@ -176,13 +177,13 @@ impl ShardLayout {
         Ok(ShardLayout { addends, combined_by: by, ..self })
     }
 
-    /// The index of the partial sum that a device holds of its block; 0 if devices hold the blocks themselves.
+    /// The index of a device's partial sum among the partial sums of its block; 0 if devices hold complete blocks.
     #[must_use]
     pub fn addend(&self, device: usize) -> usize {
         self.addends.get(device).copied().unwrap_or(0)
     }
 
-    /// The number of partial sums of each block; 1 if devices hold the blocks themselves.
+    /// The number of partial sums of each block; 1 if devices hold complete blocks.
     #[must_use]
     pub fn num_addends(&self) -> usize {
         self.addends.iter().max().map_or(1, |&last| last + 1)
@@ -279,8 +280,8 @@ impl ShardLayout {
         array.slice_block(&offsets, &self.local_shape, padding)
     }
 
-    /// Assembles the array from the blocks of all devices, and adds partial sums. If several devices hold the same block, that of the first
-    /// device is used; see [`ShardLayout::check_replicas`] for a comparison of them.
+    /// Assembles the array from the blocks of all devices, and adds partial sums. If several devices hold the same block, the block of the
+    /// first device is used; [`ShardLayout::check_replicas`] compares the copies.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! Checks whether this machine has enough memory for an execution.
 //!
 //! Linux overcommits memory, and kills processes when it runs out. So the memory that an execution needs is first compared with the
-//! available memory (`MemAvailable`), and with the memory that is left in the limit of the process's control group (a container's or a
-//! batch system's; version 2 or 1).
+//! available memory (`MemAvailable`), and with the memory that the limit of the process's control group leaves. Containers and batch
+//! systems set such limits (cgroup version 1 or 2).
 
 use std::fmt;
 use std::fs;
@@ -151,7 +151,7 @@ struct Group {
 struct Files {
     limit: &'static str,
     usage: &'static str,
-    /// The key in the file `memory.stat` of the bytes of cached files that the kernel can drop.
+    /// The key in the file `memory.stat` for the number of bytes of cached files, which the kernel can drop.
     droppable: &'static str,
 }
 

@@ -170,8 +170,8 @@ pub fn compile(request: &CompileRequest) -> Result<CompileReport> {
             let (topology, ids) = topology(&request.target, name, &plugin)?;
             let wanted = request.options.num_devices();
             let chosen = request.options.device_ids.clone().unwrap_or(ids.clone());
-            // The program must use all devices of the slice: the compiler requires it for v5e, and for other kinds fewer devices are most
-            // likely a mistake.
+            // The program must use all devices of the slice. The compiler requires this for v5e; for other kinds, a program with fewer
+            // devices is most likely a mistake.
             if chosen.len() != wanted || ids.len() != wanted {
                 return Err(RuntimeError::Devices { program: wanted, available: ids.len() });
             }

@@ -77,7 +77,7 @@ fn converted(array: &HostArray, device: &RawDevice, layout: &DeviceLayout) -> Re
     if device.uses_default_memory() { Ok(result) } else { result.copy_to(device) }
 }
 
-/// Returns each layout of `found`, or `None` if it is unknown or the client's default layout for the array's type.
+/// Returns the layouts `found`, with `None` for each layout that is unknown or has the dimension order of the client's default layout.
 pub(crate) fn unlike_default(
     client: &Arc<RawClient>,
     types: &[ArrayType],

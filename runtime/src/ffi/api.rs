@@ -36,7 +36,7 @@ const REQUIRED: &[(usize, &str)] = &[
     (abi::EventOnReady::SLOT, abi::EventOnReady::NAME),
 ];
 
-/// The signature of all functions of the table except the two of [`VoidFunction`].
+/// The signature of all functions of the table, except the two functions with the signature [`VoidFunction`].
 type Function = unsafe extern "C" fn(*mut c_void) -> *mut abi::Error;
 /// The signature of `PJRT_Error_Destroy` and `PJRT_Error_Message`.
 type VoidFunction = unsafe extern "C" fn(*mut c_void);
@@ -54,7 +54,7 @@ impl Api {
                 .map_err(|e| fail(format!("it is not a PJRT plugin: {}", with_source(&e))))?;
         // SAFETY: the function takes nothing and returns a table that lives as long as the library.
         let table = unsafe { entry() };
-        // The plugin starts threads that are never joined: unloading it would unmap their code.
+        // The plugin starts threads that are never joined: unloading the library would unmap the code that they run.
         std::mem::forget(library);
         // SAFETY: the plugin returned this table, which lives as long as the library, which is never unloaded.
         let api = unsafe { Api::of(table, path) }?;
@@ -218,7 +218,7 @@ impl Api {
     }
 }
 
-/// Returns the message of an error of the dynamic loader: that of the system, if the error contains it.
+/// Returns the message of an error of the dynamic loader, or the system's message if the error contains one.
 fn with_source(error: &libloading::Error) -> String {
     use std::error::Error as _;
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
@@ -251,7 +251,7 @@ pub(super) unsafe fn slice<'a, T>(start: *const T, size: usize) -> &'a [T] {
 mod tests {
     use super::*;
 
-    /// Returns a table of `slots` functions, all non-null except that with index `missing`, as words.
+    /// Returns the words of a table with `slots` functions. All are non-null, except the function with the index `missing`.
     fn table(slots: usize, missing: Option<usize>) -> Vec<usize> {
         let head = size_of::<ApiTable>() / size_of::<usize>();
         let mut words = vec![0usize; head + slots];

@@ -58,8 +58,8 @@ pub(crate) struct RawProgram {
     across: Option<Across>,
 }
 
-/// The data for launches of a program that runs in several processes. Each process has the devices of its own client, and collectives
-/// between processes call functions of the process.
+/// The data for launches of a program that runs in several processes. Each process has the devices of its own client, and cross-process
+/// collectives call functions of the process.
 #[derive(Clone)]
 pub(crate) struct Across {
     /// The job to which this process belongs.

@@ -106,7 +106,7 @@ unsafe impl Sync for RawClient {}
 
 impl Drop for RawClient {
     fn drop(&mut self) {
-        // Does not destroy the client: the plugin would wait for threads that wait forever for other devices.
+        // Does not destroy the client: the plugin's destructor waits for all threads, and some threads wait forever for other devices.
         if self.launcher.is_lost() {
             return;
         }

@@ -289,7 +289,7 @@ impl Block<'_> {
         unsafe { self.buffer.as_ref() }
     }
 
-    /// The element type; an error if collectives between processes do not support it.
+    /// The element type; an error if cross-process collectives do not support it.
     pub(super) fn dtype(&self) -> Result<DType> {
         dtype_of(self.buffer().dtype)
     }
@@ -321,7 +321,7 @@ impl Block<'_> {
     }
 }
 
-/// Returns the element type with this enum value in XLA; an error if collectives between processes do not support it.
+/// Returns the element type with this enum value in XLA; an error if cross-process collectives do not support the type.
 fn dtype_of(number: c_int) -> Result<DType> {
     Ok(match number {
         1 => DType::I1,

@@ -164,7 +164,7 @@ impl Scalars<'_> {
     }
 }
 
-/// Returns whether the value of the instruction is that of its first operand.
+/// Returns whether the value of the instruction is the value of its first operand.
 fn hands_on(at: &Instruction) -> bool {
     matches!(
         at.opcode.as_str(),
@@ -215,7 +215,7 @@ mod tests {
         Computation { id, root_id, instructions, ..Computation::default() }
     }
 
-    /// Returns the trip count of a loop whose counter starts at `first`, increases by `step`, and which continues while the comparison
+    /// Returns the trip count of a loop whose counter starts at `first` and increases by `step`. The loop continues while the comparison
     /// `direction` of the counter with `last` holds. The counter is the second element of the loop state, and is increased in a fusion.
     fn trips(first: i32, step: i32, direction: &str, last: i32) -> Option<u64> {
         let parameter = |n: i64, id: i64| Instruction { parameter_number: n, ..op(id, "parameter", &[]) };

@@ -14,8 +14,8 @@ use crate::error::{Result, RuntimeError};
 
 /// A dense array on the host: little-endian elements, row-major, without gaps.
 ///
-/// Elements smaller than a byte (`i1`, `i4`, `f4E2M1FN`, ...) take one byte each, with the value in the low bits. The fields are public.
-/// [`HostArray::check`] checks their consistency, and every method that relies on it calls it.
+/// Elements smaller than a byte (`i1`, `i4`, `f4E2M1FN`, ...) take one byte each, with the value in the low bits. The fields are public, so
+/// they may be inconsistent. Every method that requires consistent fields calls [`HostArray::check`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostArray {
     /// The element type.
@@ -42,7 +42,7 @@ impl HostArray {
     ///
     /// # Errors
     ///
-    /// The number of elements is not that of the shape.
+    /// The number of elements differs from the number that the shape requires.
     pub fn from_slice<T: HostElement>(elements: &[T], shape: &[usize]) -> Result<HostArray> {
         let mut data = Vec::with_capacity(std::mem::size_of_val(elements));
         elements.iter().for_each(|&element| element.write(&mut data));
@@ -84,7 +84,7 @@ impl HostArray {
     ///
     /// # Errors
     ///
-    /// The number of values is not that of the shape.
+    /// The number of values differs from the number that the shape requires.
     pub fn from_f64(dtype: DType, shape: &[usize], values: &[f64]) -> Result<HostArray> {
         let mut data = Vec::with_capacity(HostArray::byte_size(dtype, shape)?);
         for &value in values {

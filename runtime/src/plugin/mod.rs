@@ -166,7 +166,7 @@ const TERMINATE: &str = "--xla_cpu_collective_call_terminate_timeout_seconds";
 /// Prepares this process for plugins, by setting environment variables that have no value. As a result, plugins do not write logs to
 /// standard error. The TPU plugin does not query the network if the machine has no TPU. The CPU plugin does not end the process when a
 /// device has waited for others for 40 s (`XLA_FLAGS`): on a busy machine such waits may be legitimate, and an execution has its own [time
-/// limit](crate::ExecuteOptions::time_limit). Call this first in `main`. Returns whether the variables were set.
+/// limit](crate::ExecuteOptions::time_limit). Call this function first in `main`. Returns whether the variables were set.
 ///
 /// A process's environment may only be written while no other thread can read it. If this is not the process's only thread, or that is
 /// unknown (as outside Linux), this function changes nothing and returns false. So it is safe to call anywhere, but only useful early.

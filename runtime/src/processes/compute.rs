@@ -1,6 +1,6 @@
-//! The messages and results of a collective between processes.
+//! Computes the messages and the results of cross-process collectives.
 //!
-//! Both are computed by pure functions of arrays. A process reduces the operands of its own devices before it sends them to other
+//! The computations are pure functions of arrays. A process reduces the operands of its own devices before it sends them to other
 //! processes. Reductions combine the data of processes in ascending order of process indices, so that all devices get the same bits.
 
 use std::collections::BTreeMap;

@@ -62,8 +62,8 @@ impl ShardedArray {
         })
     }
 
-    /// Shards an array over devices as [`ShardedArray::from_host`] does, and returns before the blocks are copied if the plugin can; until
-    /// they are copied, they are also in host memory. The source array may be changed or dropped at once.
+    /// Shards an array over devices as [`ShardedArray::from_host`] does, and returns before the blocks are copied if the plugin supports
+    /// that. Until they are copied, the blocks are also in host memory. The source array may be changed or dropped at once.
     ///
     /// # Errors
     ///
@@ -278,7 +278,7 @@ impl ShardedArray {
         Ok(Some((request, block)))
     }
 
-    /// Assembles the array on the host; if several devices hold the same block, that of the first is used.
+    /// Assembles the array on the host; if several devices hold the same block, the block of the first device is used.
     ///
     /// # Errors
     ///

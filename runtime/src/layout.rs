@@ -24,7 +24,7 @@ pub struct ShardLayout {
     local_shape: Vec<usize>,
     shards: Vec<usize>,
     blocks: Vec<Vec<usize>>,
-    /// For each device, the index of the partial sum that it holds of its block; empty if devices hold the blocks themselves.
+    /// For each device, the index of its partial sum among the partial sums of its block; empty if devices hold complete blocks.
     addends: Vec<usize>,
     combined_by: ReductionKind,
 }

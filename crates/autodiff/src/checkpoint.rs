@@ -199,7 +199,7 @@ fn may_repeat(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let is_loop = data.kind.def().effect == Effect::MayNotEnd;
     let may_repeat = |&op: &OpId| may_repeat(module, op) || module.ops[op].kind.def().effect == Effect::Ends;
-    // A composite has side effects if its decomposition has.
+    // A composite has side effects if its decomposition has side effects.
     let function = match &data.kind {
         OpKind::Composite(spec) => module.func_names.get(&spec.decomposition),
         _ => None,

@@ -269,7 +269,8 @@ impl Ranges<'_> {
     }
 }
 
-/// The range of the result of a comparison, 1 if it holds and 0 if not; `None` if that is unknown.
+/// The range of the result of a comparison: 1 if the comparison always holds, 0 if it never holds; `None` if the operands' ranges do not
+/// determine this.
 fn compare(direction: CompareDirection, a: Range, b: Range) -> Option<Range> {
     use CompareDirection as D;
     let less = a.high < b.low;

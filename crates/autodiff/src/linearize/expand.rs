@@ -9,7 +9,7 @@ use shardc_ir::{
 
 use crate::emit::{Arithmetic, Emit};
 
-/// The combiner of a reduction, on tensors.
+/// The combiner of a reduction, applied element-wise to tensors.
 pub(super) struct Combiner {
     region: RegionId,
 }

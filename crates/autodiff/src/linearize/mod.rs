@@ -235,7 +235,7 @@ impl<'m> Linear<'m> {
         self.readers.get_or_insert_with(|| Readers::of(module)).cancels(module, value)
     }
 
-    /// Whether a value is a tangent: computed on a tape, or an input of it.
+    /// Whether a value is a tangent: a value that is computed on a tape, or an input of a tape.
     pub(crate) fn is_tangent(&self, value: ValueId) -> bool {
         self.is_tangent[value]
     }
@@ -343,7 +343,7 @@ pub(crate) enum Rule {
     Tangents(Tangents),
     /// The operation was removed, and operations of the rule compute its results. Contains the tangents of the results.
     Replaced(Tangents),
-    /// The results of the operation must be replaced by these values, which operations that the rule inserted compute.
+    /// The results of the operation must be replaced by these values, which are computed by operations that the rule inserted.
     Instead(Vec<ValueId>),
 }
 
@@ -377,7 +377,7 @@ impl At<'_, '_> {
         self.linear.module.ops[self.op].operands[i]
     }
 
-    /// The only result, or the first.
+    /// The first result.
     pub(crate) fn result(&self) -> ValueId {
         self.linear.module.ops[self.op].results[0]
     }

@@ -8,7 +8,7 @@
 //! | `syevd`, `heevd` | [`eigh`] |
 //! | `gesdd` | [`svd`] |
 //!
-//! The rules are those of JAX 0.10.2 and 0.12 (`jax/_src/lax/linalg.py`); routines without a derivative there have none here.
+//! The rules are those of JAX 0.10.2 and 0.12 (`jax/_src/lax/linalg.py`). Routines that have no derivative in JAX have none here.
 
 mod eigh;
 mod lu;
@@ -22,7 +22,7 @@ use smallvec::smallvec;
 use super::linear_algebra;
 use crate::linearize::{At, Rule};
 
-/// Letters by which LAPACK names sides, triangles and modes, as ASCII codes, as JAX passes them.
+/// The letters that LAPACK uses for sides, triangles and modes. JAX passes them as ASCII codes.
 mod letter {
     pub(super) const ALL: i64 = b'A' as i64;
     pub(super) const CONJUGATE: i64 = b'C' as i64;

@@ -151,7 +151,7 @@ fn live(t: &Transposed<'_, '_>, looped: &LoopTape, asked: &[Option<ValueId>]) ->
     }
 }
 
-/// The arguments of a loop's body that the backward loop can recompute in each iteration.
+/// The arguments of a loop's body that are not saved, since the backward loop can recompute them in each iteration.
 struct AtHand {
     of: FxHashMap<ValueId, KnownArgument>,
 }

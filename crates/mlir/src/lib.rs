@@ -66,8 +66,8 @@ pub fn write_bytecode(module: &Module, locations: bool) -> Result<Vec<u8>, Diagn
     if let Some(kept) = module.kept.iter().find(|kept| !kept.text.starts_with('"')) {
         return Err(kept.unsupported("SH0508"));
     }
-    // MLIR does not know the dialects here, so it would write properties in a form that readers with these dialects cannot
-    // parse.
+    // The dialects are not registered in this context, so MLIR would write their properties in a form that readers with these dialects
+    // cannot parse. The printed text therefore contains attributes instead of properties.
     let form = PrintForm::GenericAttributes;
     let text = shardc_stablehlo::print(module, &PrintOptions { form, locations, ..PrintOptions::default() });
     let session = session::Session::without_dialects();

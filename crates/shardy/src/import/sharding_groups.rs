@@ -49,7 +49,8 @@ pub(super) fn run(module: &mut Module) -> PassResult {
     Ok(Vec::new())
 }
 
-/// Equivalence classes of groups, as a union-find forest. Joined classes get the representative of the class of `to`.
+/// Equivalence classes of sharding groups, as a union-find forest. When two classes are merged, the representative of the first class
+/// becomes the representative of both.
 #[derive(Default)]
 struct DimensionClasses {
     /// The index of each group's parent in the union-find forest, by group.

@@ -25,7 +25,7 @@ use shardc_passes::rules::sharding_rule::{FactorKind, ShardingRule};
 
 use crate::shardings::{self, equivalent, through_barriers};
 
-/// Makes every reshard of operands and results explicit. This pass rejects the option; the pass `plan` does this.
+/// Makes every reshard of operands and results explicit. This pass rejects the option; the pass `plan` makes every reshard explicit.
 pub(super) const FULL: PassOption = PassOption::flag("enable-full-version");
 
 /// Inserts reshards and collectives.

@@ -48,7 +48,7 @@ impl Kept {
         }
     }
 
-    /// The error to report if this part is needed.
+    /// Returns the error to report if a pass needs this part.
     #[must_use]
     pub fn unsupported(&self, code: &'static str) -> Diagnostic {
         let message = format!("shardc keeps {} as text and cannot compile it", self.describe());

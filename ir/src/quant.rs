@@ -308,7 +308,7 @@ impl QuantTensor {
         }
     }
 
-    /// Number of elements; `None` if a dimension is dynamic or the product overflows.
+    /// Returns the number of elements; `None` if a dimension is dynamic or the product overflows.
     #[must_use]
     pub fn num_elements(&self) -> Option<i64> {
         self.shape.iter().try_fold(1i64, |acc, &n| if n == DYNAMIC { None } else { acc.checked_mul(n) })

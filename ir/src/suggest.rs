@@ -30,7 +30,7 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
     last[b.len()]
 }
 
-/// The known name that was probably meant: the nearest name, if it differs only in case, or by one edit in names of three to seven
+/// Returns the known name that was probably meant: the nearest name, if it differs only in case, or by one edit in names of three to seven
 /// characters, or by at most two edits in longer names.
 #[must_use]
 pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
@@ -53,8 +53,8 @@ pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Opti
         .map(|(_, known)| known)
 }
 
-/// The hint of an error about an unknown name: `did you mean model? the axes are data, model`. `what` is the plural noun for the known
-/// names, with its article.
+/// Returns the hint of an error about an unknown name: `did you mean model? the axes are data, model`. `what` is the plural noun for the
+/// known names, with its article.
 #[must_use]
 pub fn unknown_name_hint(name: &str, what: &str, known: &[&str]) -> String {
     let list = match known {

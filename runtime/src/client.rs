@@ -120,7 +120,7 @@ impl Client {
         &self.devices
     }
 
-    /// The processes of the job to which this client belongs; `None` for a client of one process.
+    /// Returns the processes of the job to which this client belongs; `None` for a client of one process.
     #[must_use]
     pub fn processes(&self) -> Option<&Processes> {
         self.processes.as_ref()

@@ -133,18 +133,18 @@ impl Buffer {
         Buffer { layout, ..self }
     }
 
-    /// The memory layout; `None` for the plugin's default layout of this element type and shape.
+    /// Returns the memory layout; `None` for the plugin's default layout of this element type and shape.
     #[must_use]
     pub fn device_layout(&self) -> Option<&Arc<DeviceLayout>> {
         self.layout.as_ref()
     }
 
-    /// The layout as the plugin reports it; `None` if the plugin does not report it.
+    /// Returns the layout as the plugin reports it; `None` if the plugin reports no layout.
     pub(crate) fn reported_layout(&self) -> Result<Option<DeviceLayout>> {
         self.raw.layout()
     }
 
-    /// The launch that produces the content; `None` if no launch produces it.
+    /// Returns the launch that produces the content; `None` if no launch produces it.
     pub(crate) fn flight(&self) -> Option<&Arc<Flight>> {
         self.flight.as_ref()
     }

@@ -493,7 +493,7 @@ impl RuntimeError {
         }
     }
 
-    /// The action that the user can take to fix the problem, if there is one.
+    /// Returns the action that the user can take to fix the problem, if there is one.
     #[must_use]
     #[expect(clippy::too_many_lines, reason = "a table: an arm for each error")]
     pub fn hint(&self) -> Option<String> {

@@ -132,8 +132,8 @@ impl LoadedExecutable {
         self.raw.num_outputs()
     }
 
-    /// The types of the program's parameters on each device, read from the optimised program. `None` if the plugin does not provide that
-    /// program in a format that shardc can read. They are computed once.
+    /// Returns the types of the program's parameters on each device, read from the optimized program on the first call. `None` if the
+    /// plugin does not provide that program in a format that shardc can read.
     #[must_use]
     pub fn parameters(&self) -> Option<&[ArrayType]> {
         let look = || {
@@ -148,8 +148,8 @@ impl LoadedExecutable {
         let _ = self.parameters.set(Some(parameters));
     }
 
-    /// The memory layout of each parameter on a device; the inner `None` is the client's default layout for its type. Arguments in a
-    /// different layout are copied at launch. `types` are the parameters' types, from [`LoadedExecutable::parameters`]. The outer `None`
+    /// Returns the memory layout of each parameter on a device; the inner `None` is the client's default layout for its type. Arguments in
+    /// a different layout are copied at launch. `types` are the parameters' types, from [`LoadedExecutable::parameters`]. The outer `None`
     /// means that neither the plugin nor the optimised program reports layouts.
     ///
     /// # Errors

@@ -46,7 +46,7 @@ impl Execution {
         })
     }
 
-    /// The execution's times; `None` if the execution is still in flight or has failed.
+    /// Returns the execution's times; `None` if the execution is still in flight or has failed.
     #[must_use]
     pub fn times(&self) -> Option<ExecutionTimes> {
         let times = self.flight.times()?;

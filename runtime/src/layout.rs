@@ -177,13 +177,13 @@ impl ShardLayout {
         Ok(ShardLayout { addends, combined_by: by, ..self })
     }
 
-    /// The index of a device's partial sum among the partial sums of its block; 0 if devices hold complete blocks.
+    /// Returns the index of a device's partial sum among the partial sums of its block; 0 if devices hold complete blocks.
     #[must_use]
     pub fn addend(&self, device: usize) -> usize {
         self.addends.get(device).copied().unwrap_or(0)
     }
 
-    /// The number of partial sums of each block; 1 if devices hold complete blocks.
+    /// Returns the number of partial sums of each block; 1 if devices hold complete blocks.
     #[must_use]
     pub fn num_addends(&self) -> usize {
         self.addends.iter().max().map_or(1, |&last| last + 1)
@@ -226,19 +226,19 @@ impl ShardLayout {
         self.blocks.len()
     }
 
-    /// The index of a device's block in the grid of blocks, by dimension; `None` if the device does not exist.
+    /// Returns the index of a device's block in the grid of blocks, by dimension; `None` if the device does not exist.
     #[must_use]
     pub fn block(&self, device: usize) -> Option<&[usize]> {
         self.blocks.get(device).map(Vec::as_slice)
     }
 
-    /// The offsets of a device's block in the global array; `None` if the device does not exist.
+    /// Returns the offsets of a device's block in the global array; `None` if the device does not exist.
     #[must_use]
     pub fn offsets(&self, device: usize) -> Option<Vec<usize>> {
         Some(self.span(self.block(device)?).0)
     }
 
-    /// The sizes of a device's block without padding; `None` if the device does not exist.
+    /// Returns the sizes of a device's block without padding; `None` if the device does not exist.
     #[must_use]
     pub fn extent(&self, device: usize) -> Option<Vec<usize>> {
         Some(self.span(self.block(device)?).1)

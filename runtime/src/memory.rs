@@ -21,7 +21,7 @@ pub enum MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// The limit in bytes; `None` if there is none, or if the system does not report the available memory.
+    /// Returns the limit in bytes; `None` if there is none, or if the system does not report the available memory.
     #[must_use]
     pub fn bytes(self) -> Option<u64> {
         match self {
@@ -95,7 +95,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// The memory in bytes that this process can still allocate; `None` if the system does not report it.
+/// Returns the memory in bytes that this process can still allocate; `None` if the system does not report it.
 #[must_use]
 pub fn available() -> Option<u64> {
     available_in(Path::new("/"))
@@ -163,7 +163,7 @@ const VERSION_1: Files = Files {
 };
 
 impl Group {
-    /// The bytes that processes of this group can still allocate; `None` if the group has no limit.
+    /// Returns the bytes that processes of this group can still allocate; `None` if the group has no limit.
     fn left(&self) -> Option<u64> {
         let read = |file: &str| fs::read_to_string(self.directory.join(file)).ok();
         let number = |file: &str| read(file)?.trim().parse::<u64>().ok();

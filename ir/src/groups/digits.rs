@@ -17,8 +17,8 @@ pub struct Digit {
 pub(super) struct Digits(pub(super) SmallVec<[Digit; 3]>);
 
 impl Digit {
-    /// The stride of the next more major digit, `stride * size`. In a multiple of that stride, this digit and all more minor digits are
-    /// zero.
+    /// Returns the stride of the next more major digit, `stride * size`. In a multiple of that stride, this digit and all more minor digits
+    /// are zero.
     #[must_use]
     pub fn end(self) -> u64 {
         u64::from(self.stride) * u64::from(self.size)
@@ -33,7 +33,7 @@ impl Digit {
 }
 
 impl Digits {
-    /// The digits, with adjacent ones merged; `None` if the product of their sizes exceeds 32 bits.
+    /// Creates the digits, with adjacent ones merged; `None` if the product of their sizes exceeds 32 bits.
     pub(super) fn new(digits: impl IntoIterator<Item = Digit>) -> Option<Digits> {
         let mut merged: SmallVec<[Digit; 3]> = SmallVec::new();
         for digit in digits.into_iter().filter(|digit| digit.size != 1) {

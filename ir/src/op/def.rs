@@ -254,7 +254,7 @@ impl Arity {
         }
     }
 
-    /// The number of operands, results or regions, if it is fixed.
+    /// Returns the number of operands, results or regions; `None` if the number is not fixed.
     #[must_use]
     pub fn exactly(self) -> Option<usize> {
         match self {

@@ -3,7 +3,7 @@
 use super::Report;
 use crate::{CollectiveSpec, Module, OpId, OpKind};
 
-/// The number of devices to which the ids in a collective's groups refer, if the module specifies it (`mhlo.num_replicas`,
+/// Returns the number of devices to which the ids in a collective's groups refer, if the module specifies it (`mhlo.num_replicas`,
 /// `mhlo.num_partitions`).
 ///
 /// Specification, section "Collective ops": global ids refer to the devices of all replicas and partitions. Otherwise, with a channel, ids

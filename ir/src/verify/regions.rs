@@ -184,7 +184,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
 }
 
-/// The values that a region returns. The check of invariant I5 reports a region without terminator.
+/// Returns the values that a region returns; none for a region without terminator, which the check of invariant I5 reports.
 pub(super) fn yielded(module: &Module, region: RegionId) -> &[ValueId] {
     module.terminator(region).map_or(&[], |end| &module.ops[end].operands)
 }

@@ -47,7 +47,7 @@ pub(super) struct ManualScope {
     pub(super) parent: u32,
 }
 
-/// The operations of the program; `None` if invariant I2 or I3 is violated, so that it must not be walked.
+/// Returns the operations of the program; `None` if invariant I2 or I3 is violated, so that the program must not be walked.
 pub(super) fn check(report: &mut Report<'_>) -> Option<Program> {
     let module = report.module;
     let mut walk = Walk {

@@ -107,7 +107,7 @@ impl Api {
         (table.major_version, table.minor_version)
     }
 
-    /// The first element of the linked list of the plugin's extensions; null if it has none. The list never changes.
+    /// Returns the first element of the linked list of the plugin's extensions; null if it has none. The list never changes.
     pub(super) fn extensions(&self) -> *mut c_void {
         // SAFETY: the table lives as long as the process, and its head is the same in every version of the API.
         unsafe { self.table.as_ref() }.extension_start

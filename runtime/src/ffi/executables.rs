@@ -139,7 +139,7 @@ impl RawProgram {
         RawProgram { across: Some(across), ..self }
     }
 
-    /// The data for launches in several processes; `None` for a program that runs in one process.
+    /// Returns the data for launches in several processes; `None` for a program that runs in one process.
     pub(super) fn processes(&self) -> Option<&Across> {
         self.across.as_ref()
     }

@@ -170,7 +170,7 @@ impl RawDevice {
         RawDevice { layout, ..self.clone() }
     }
 
-    /// The layout requested for new buffers with `rank` dimensions; `None` for the plugin's default.
+    /// Returns the layout requested for new buffers with `rank` dimensions; `None` for the plugin's default.
     pub(crate) fn layout(&self, rank: usize) -> Option<&Arc<DeviceLayout>> {
         self.layout.as_ref().filter(|layout| layout.rank() == rank)
     }

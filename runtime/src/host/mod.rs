@@ -49,7 +49,7 @@ impl HostArray {
         HostArray::new(T::DTYPE, shape, data)
     }
 
-    /// The elements as Rust numbers, in row-major order; `None` if the array has a different element type than `T`.
+    /// Returns the elements as Rust numbers, in row-major order; `None` if the array has a different element type than `T`.
     #[must_use]
     pub fn to_vec<T: HostElement>(&self) -> Option<Vec<T>> {
         (self.dtype == T::DTYPE).then(|| self.data.chunks_exact(size_of::<T>()).map(T::read).collect())
@@ -158,8 +158,8 @@ impl HostArray {
         self.shape.contains(&0)
     }
 
-    /// The elements as floating-point numbers, in row-major order. Booleans become 0 and 1, a complex element becomes two numbers (its real
-    /// and imaginary part), and 64-bit integers that need more than 53 bits are rounded.
+    /// Returns the elements as floating-point numbers, in row-major order. Booleans become 0 and 1, a complex element becomes two numbers
+    /// (its real and imaginary part), and 64-bit integers that need more than 53 bits are rounded.
     #[must_use]
     pub fn to_f64_vec(&self) -> Vec<f64> {
         number::decode_all(self.dtype, &self.data)

@@ -202,7 +202,8 @@ impl ShardedArray {
         &self.layout
     }
 
-    /// The blocks on this process's devices. If all devices belong to this process, they are in the order of the sharding's devices.
+    /// Returns the blocks on this process's devices. If all devices of the sharding belong to this process, the blocks are in the order of
+    /// the sharding's devices.
     #[must_use]
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers

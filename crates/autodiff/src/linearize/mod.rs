@@ -382,7 +382,7 @@ impl At<'_, '_> {
         self.linear.module.ops[self.op].results[0]
     }
 
-    /// The tangent of operand `i`; `None` if it is zero.
+    /// Returns the tangent of operand `i`; `None` if the tangent is zero.
     pub(crate) fn tangent(&self, i: usize) -> Option<ValueId> {
         self.linear.tangent(self.operand(i))
     }

@@ -6,7 +6,7 @@ use shardc_ir::{Access, DTypeClass, Effect, Module, OpId, OpKind, RegionId, Valu
 use crate::checkpoint::{Checkpoint, Keep};
 use crate::replace::for_each_under;
 
-/// The values of `region` that `ops` (outside of the region) or the operations in their regions use; each once, in order of use.
+/// Returns the values of `region` that `ops` (outside of the region) or the operations in their regions use; each once, in order of use.
 pub(super) fn free_values(module: &Module, region: RegionId, ops: &[OpId]) -> Vec<ValueId> {
     let data = &module.regions[region];
     let mut inside: FxHashSet<ValueId> = data.args.iter().copied().collect();

@@ -197,7 +197,7 @@ fn walk_all(module: &Module) -> Vec<OpId> {
     module.bodies().flat_map(|body| module.walk_inner_first(body)).collect()
 }
 
-/// The replica groups of an operation, if it is a collective of the `kind`-th kind.
+/// Returns the replica groups of an operation if it is a collective of kind `kind`; `None` for other operations.
 fn spec_of(op: &mut OpKind, kind: usize) -> Option<&mut CollectiveSpec> {
     let (number, spec) = match op {
         OpKind::AllGather { spec, .. } => (0, spec),

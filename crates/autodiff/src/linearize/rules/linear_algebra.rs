@@ -200,7 +200,7 @@ fn numbers(e: &mut Emit<'_>, like: ValueId) -> (ValueId, ValueId) {
     (rows, columns)
 }
 
-/// The tangent with zeros outside of the triangle that the operation reads. If `is_unit`, the diagonal is also zero.
+/// Returns the tangent with zeros outside of the triangle that the operation reads. If `is_unit` is true, the diagonal is also zero.
 fn triangle(at: &mut At<'_, '_>, tangent: ValueId, lower: bool, is_unit: bool) -> Option<ValueId> {
     let a = at.operand(0);
     let (mask, zero) = {

@@ -63,7 +63,7 @@ fn sum(at: &mut At<'_, '_>, i: usize, n: usize, dims: &DimList) -> Result<Option
     Ok(super::sum(at, &[inner, init]))
 }
 
-/// The tangent of the maximum or minimum; equal elements contribute equal shares.
+/// Returns the tangent of a maximum or minimum; equal elements contribute equal shares.
 fn extreme(at: &mut At<'_, '_>, dims: &DimList) -> Option<ValueId> {
     let tangent = at.tangent(0)?;
     let (x, y) = (at.operand(0), at.result());

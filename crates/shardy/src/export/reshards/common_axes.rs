@@ -59,7 +59,8 @@ pub(super) fn update(projection: &mut Projection, axes: &[Axes]) -> Vec<bool> {
     projection.tensors.iter_mut().map(change).collect()
 }
 
-/// The axes of each factor, if all tensors already agree, no axis shards two factors, and no factor that needs replication is sharded.
+/// Returns the axes of each factor if all tensors agree on them; `None` if tensors disagree, an axis shards two factors, or a factor that
+/// needs replication is sharded.
 fn agreed(rule: &ShardingRule, projection: &Projection) -> Option<Vec<Axes>> {
     let mut out: Vec<Axes> = Vec::new();
     for (f, factor) in rule.factors.iter().enumerate() {

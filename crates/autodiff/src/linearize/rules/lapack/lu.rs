@@ -51,7 +51,7 @@ fn sizes(e: &mut Emit<'_>, matrix: ValueId) -> (usize, i64, i64) {
     (rank, shape[rank - 2], shape[rank - 1])
 }
 
-/// The lower factor of an LU decomposition as a square matrix, with ones on the diagonal. `factors` contains both factors.
+/// Returns the lower factor of an LU decomposition as a square matrix, with ones on the diagonal. `factors` contains both factors.
 fn lower(e: &mut Emit<'_>, factors: ValueId) -> ValueId {
     let (rank, rows, columns) = sizes(e, factors);
     let strict = masked(e, factors, CompareDirection::GT);

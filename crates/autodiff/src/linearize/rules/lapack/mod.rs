@@ -35,7 +35,7 @@ mod letter {
     pub(super) const VECTORS: i64 = b'V' as i64;
 }
 
-/// The rule of a call of LAPACK; `None` for other calls.
+/// Linearizes a call of LAPACK; returns `None` for other calls.
 ///
 /// # Errors
 /// Returns an error if the call has no derivative in JAX.
@@ -73,7 +73,7 @@ pub(super) fn call(at: &mut At<'_, '_>, target: &str) -> Result<Option<Rule>, Bo
     }))
 }
 
-/// The LAPACK routine that a custom call's target names, without the letter of its element type; `None` for other targets.
+/// Returns the LAPACK routine that a custom call's target names, without the letter of its element type; `None` for other targets.
 fn routine(target: &str) -> Option<&str> {
     let name = target.strip_prefix("lapack_")?.strip_suffix("_ffi")?;
     name.strip_prefix(['s', 'd', 'c', 'z'])

@@ -222,7 +222,7 @@ pub fn push(out: &mut String, dtype: DType, bits: u64) {
             return;
         }
         out.truncate(start);
-        // `APFloat`'s precision: 59/196 is slightly less than log10(2), so parsing this many digits returns the same number.
+        // `APFloat`'s precision: 59/196 is slightly less than log10(2), so parsing this many digits returns the original number.
         let digits = 2 + (format.mant_bits + 1) * 59 / 196;
         push_decimal(out, &number, Style::Shortest(digits as usize));
         // MLIR prints hexadecimal if the shortest form would be an integer, which its parser would not accept as a float.

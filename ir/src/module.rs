@@ -437,7 +437,7 @@ impl Module {
         self.regions[region].ops.0 = ops;
     }
 
-    /// Removes the arguments of a region that `keep` rejects, with their locations. They must have no uses.
+    /// Removes the arguments of a region that `keep` rejects, with their locations. The removed arguments must have no uses.
     pub fn retain_args(&mut self, region: RegionId, keep: impl Fn(usize) -> bool) {
         let data = &mut self.regions[region];
         let kept = |i: &mut usize| keep(std::mem::replace(i, *i + 1));
@@ -449,7 +449,7 @@ impl Module {
         }
     }
 
-    /// Removes the results of an operation that `keep` rejects. They must have no uses.
+    /// Removes the results of an operation that `keep` rejects. The removed results must have no uses.
     pub fn retain_results(&mut self, op: OpId, keep: impl Fn(usize) -> bool) {
         let mut places = 0..;
         self.ops[op].results.retain(|_| places.next().is_some_and(&keep));

@@ -58,7 +58,7 @@ impl Client {
         Client::create(plugin, &options.into(), None)
     }
 
-    /// Starts this process's client of a job of several processes; all processes must call this, with a plugin of the same kind.
+    /// Starts this process's client of a job of several processes. All processes must call this function, with a plugin of the same kind.
     ///
     /// With a CPU plugin each process has its own client, all with the same number of devices. For [`Client::compile_across`], the devices
     /// of all processes are numbered from 0, in the order of the processes. With a CUDA or TPU plugin, the client has the devices of all
@@ -67,8 +67,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Those of [`Client::new`]; processes have different numbers of devices; a process is gone; the plugin does not support programs that
-    /// call host functions.
+    /// The errors of [`Client::new`]; processes have different numbers of devices; a process is gone; the plugin does not support programs
+    /// that call host functions.
     pub fn across(
         plugin: &Plugin,
         kind: PluginKind,
@@ -166,7 +166,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Those of [`Client::compile`]; [`RuntimeError::Argument`] for a client of one process.
+    /// The errors of [`Client::compile`]; [`RuntimeError::Argument`] for a client of one process.
     pub fn compile_across(&self, program: &[u8], options: &CompileOptions) -> Result<LoadedExecutable> {
         let Some(processes) = &self.processes else {
             return Err(RuntimeError::Argument(
@@ -278,7 +278,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Those of [`Client::buffer_from_host`]; later errors are returned by any use of the buffer.
+    /// The errors of [`Client::buffer_from_host`]; later errors are returned by any use of the buffer.
     pub fn send(&self, array: impl Into<Arc<HostArray>>, device: &Device) -> Result<Buffer> {
         let array = array.into();
         array.check()?;

@@ -266,7 +266,7 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// Those of [`Buffer::wait`].
+    /// The errors of [`Buffer::wait`].
     pub fn to_host(&self) -> Result<HostArray> {
         self.wait_for_run()?;
         let data = self.raw.to_host(self.dtype, &self.shape)?;

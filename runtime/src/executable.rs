@@ -242,7 +242,7 @@ impl LoadedExecutable {
     ///
     /// # Errors
     ///
-    /// Those of [`LoadedExecutable::execute_with`].
+    /// The errors of [`LoadedExecutable::execute_with`].
     pub fn execute(&self, arguments: &[Vec<Buffer>]) -> Result<Vec<Vec<Buffer>>> {
         self.execute_with(arguments.to_vec(), &ExecuteOptions::default())
     }
@@ -253,8 +253,8 @@ impl LoadedExecutable {
     ///
     /// - [`RuntimeError::Inputs`] with every argument that is missing, superfluous, of the wrong type or on the wrong device. In this case
     ///   nothing is started.
-    /// - The error of a device that failed. It is returned when the other devices are done, or after a few seconds if they wait for the
-    ///   failed device.
+    /// - The error of a device that failed. The error is returned when the other devices are done, or after a few seconds if they wait for
+    ///   the failed device.
     /// - [`RuntimeError::TimeLimit`] with the finished and unfinished devices.
     ///
     /// After a timeout, and if devices still wait for a failed device, the client is abandoned, because PJRT cannot stop a program. Each
@@ -280,7 +280,7 @@ impl LoadedExecutable {
     ///
     /// # Errors
     ///
-    /// - Those of [`LoadedExecutable::execute_with`] that are found before anything is started.
+    /// - The errors of [`LoadedExecutable::execute_with`] that are found before anything is started.
     /// - The error of the execution that produces an argument, if it failed.
     /// - [`RuntimeError::TimeLimit`] if the maximum number of executions stays in flight for the whole time limit.
     ///

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::error::{Result, RuntimeError};
 use crate::launcher::Flight;
 
-/// A started execution: [`LoadedExecutable::launch`](crate::LoadedExecutable::launch). Cheap to clone; usable from any thread. It completes
-/// even if nobody waits for it or keeps this handle.
+/// A started execution: [`LoadedExecutable::launch`](crate::LoadedExecutable::launch). Cheap to clone; usable from any thread. The
+/// execution completes even if nobody waits for it or keeps this handle.
 #[derive(Clone, Debug)]
 pub struct Execution {
     pub(crate) flight: Arc<Flight>,

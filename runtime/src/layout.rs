@@ -4,8 +4,9 @@
 //! beyond the end, are padding whose value is unspecified. Sharding fills the padding with a conspicuous value; gathering and comparison
 //! ignore the padding.
 //!
-//! An array may also be unreduced: then several devices hold partial sums of one block. To shard a host array in this way, the first of
-//! these devices gets the block, and the others get zeros. To gather it, the partial sums are added.
+//! An array may also be unreduced: then several devices hold partial sums of one block. When a host array is sharded in this way, the first
+//! of these devices gets the block, and the others get zeros. When the array is gathered, the partial sums are added. For a reduction other
+//! than a sum, the others get the identity of the reduction, and gathering applies the reduction.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -258,7 +259,7 @@ impl ShardLayout {
     ///
     /// # Errors
     ///
-    /// Those of [`ShardLayout::shard`].
+    /// The errors of [`ShardLayout::shard`].
     pub fn shard_padded(&self, array: &HostArray, device: usize, padding: f64) -> Result<HostArray> {
         if array.shape != self.global_shape {
             return Err(RuntimeError::Layout(format!(
@@ -295,7 +296,7 @@ impl ShardLayout {
     ///
     /// # Errors
     ///
-    /// Those of [`ShardLayout::gather`]; a part of the array, or a partial sum, is on none of these devices.
+    /// The errors of [`ShardLayout::gather`]; a part of the array, or a partial sum, is on none of these devices.
     pub fn gather_at(&self, places: &[usize], shards: &[HostArray]) -> Result<HostArray> {
         let dtype = self.check_shards(places, shards)?;
         let mut blocks: BTreeMap<&[usize], BTreeMap<usize, &HostArray>> = BTreeMap::new();

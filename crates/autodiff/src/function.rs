@@ -13,9 +13,9 @@ use crate::transpose::Transposed;
 
 /// Transforms a function to return derivatives of its results.
 ///
-/// The transformed function takes the original arguments. They are followed by a tangent for each differentiated argument (JVP) or a
-/// cotangent for each result (VJP), in the order of the request. It returns the results if requested, then a gradient for each
-/// differentiated argument, or a tangent for each result. Calls must have been inlined. Dead operations may remain.
+/// The transformed function takes the original arguments, followed by a tangent for each differentiated argument (JVP) or a cotangent for
+/// each result (VJP), in the order of the request. The transformed function returns the original results if requested, then a gradient for
+/// each differentiated argument, or a tangent for each result. Calls must have been inlined. Dead operations may remain.
 ///
 /// # Errors
 /// Returns an error if an argument or a result does not exist or is not differentiable (`SH1003`), or if an operation between

@@ -158,7 +158,7 @@ impl Ranges<'_> {
             OpKind::Iota { dim } => {
                 Some(Range::new(0, i128::from(*module.shape(value).get(*dim as usize)?) - 1))
             }
-            // The result consists of elements of the operand. This includes gathers and dynamic slices, since their indices are clamped.
+            // The result consists of elements of the operand, also for gathers and dynamic slices, since their indices are clamped.
             OpKind::Reshape
             | OpKind::BroadcastInDim { .. }
             | OpKind::Transpose { .. }

@@ -17,7 +17,7 @@ use self::digits::{DigitValues, Digits};
 /// Replica groups, each an ordered list of device ids, or source-target pairs of a permute; cheap to clone.
 ///
 /// Groups are equal, with equal hashes, if they list the same ids in the same order, independently of how they were created: groups that
-/// have a strided form always use it.
+/// have a strided form are always stored in it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ReplicaGroups(Form);
 
@@ -58,8 +58,8 @@ impl Default for Rows {
 }
 
 impl StridedGroups {
-    /// Groups of the devices `0..n`: the digits `groups` of a device id select its group, and the digits `members` its index in the group.
-    /// Both are listed from major to minor. `None` if these are not the digits of `0..n`.
+    /// Creates groups of the devices `0..n`. The digits `groups` of a device id select its group, and the digits `members` its index in the
+    /// group. Both lists of digits are from major to minor. `None` if the digits in both lists together are not the digits of `0..n`.
     fn new(
         groups: impl IntoIterator<Item = Digit>,
         members: impl IntoIterator<Item = Digit>,
@@ -159,8 +159,8 @@ impl ReplicaGroups {
         Self::matrix(pairs.into_iter().flat_map(|(source, target)| [source, target]).collect(), 2)
     }
 
-    /// Groups of all devices `0..n`: the digits `groups` of a device id select its group, and the digits `members` its index in the group.
-    /// Both are listed from major to minor. `None` if these are not the digits of `0..n`.
+    /// Creates groups of all devices `0..n`. The digits `groups` of a device id select its group, and the digits `members` its index in the
+    /// group. Both lists of digits are from major to minor. `None` if the digits in both lists together are not the digits of `0..n`.
     #[must_use]
     pub fn strided(
         groups: impl IntoIterator<Item = Digit>,

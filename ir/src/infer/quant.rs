@@ -410,7 +410,7 @@ fn reduction(cx: &Ctx<'_>, region: usize, operands: &[TypeId]) -> Res<()> {
     let yields: SmallVec<[TypeId; 2]> = yields.collect();
     for (i, &ty) in operands.iter().enumerate() {
         let (Some(from), false) = (element(cx.module, ty), yields.is_empty()) else { continue };
-        // The operands are inputs, then initial values. Both are combined in the types that the body returns.
+        // The operands are inputs, then initial values. Inputs and initial values are combined in the types that the body returns.
         let to = yields[i % yields.len()];
         let fits = element(cx.module, to).is_some_and(|to| promotes(from, to));
         ensure!(

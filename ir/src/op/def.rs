@@ -136,7 +136,7 @@ pub enum Effect {
     Unknown,
 }
 
-/// The operand elements that a result element depends on. This determines the order of propagation, as in Shardy.
+/// The operand elements that a result element depends on. This dependence determines the order of propagation, as in Shardy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// The elements at the same position of the operands.

@@ -203,7 +203,7 @@ impl<'m> Rewriter<'m> {
     }
 
     /// Removes all operations that were inserted into the current region since the checkpoint. The current operation must be the same as at
-    /// the checkpoint, and must not be kept yet, since the inserted operations are then right before it.
+    /// the checkpoint, and [`Rewriter::keep`] must not have been called for it, so that the inserted operations are directly before it.
     pub fn undo(&mut self, to: Checkpoint) {
         if let Some(frame) = self.frames.last_mut() {
             debug_assert!(frame.current.is_none_or(|(_, waits)| waits), "what was kept is undone");

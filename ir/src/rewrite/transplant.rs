@@ -30,7 +30,7 @@ pub fn transplant_func(from: &Module, func: FuncId, into: &mut Module) -> FuncId
     into.add_func(data)
 }
 
-/// Maps entities of one module to those of the other.
+/// Maps the entities of the module `from` to the entities of the module `into`.
 struct Transplant<'a> {
     from: &'a Module,
     into: &'a mut Module,

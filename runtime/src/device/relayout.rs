@@ -35,9 +35,9 @@ fn unsupported(array: &HostArray, layout: &DeviceLayout) -> RuntimeError {
     RuntimeError::DeviceLayout { ty: array.ty().to_string(), layout: layout.to_string() }
 }
 
-/// Returns whether a transfer that requests a layout really stores the elements in that layout. To test it, a small array is copied to the
-/// device and back. It is read back in the dimension order that the plugin reports, so its elements differ if the plugin only reports the
-/// layout without using it.
+/// Returns whether a transfer that requests a layout really stores the elements in that layout. For the test, a small array is copied to
+/// the device, and read back in the dimension order that the plugin reports. If the plugin only reports the layout without using it, the
+/// elements differ.
 fn honors(dtype: DType, device: &RawDevice, layout: &DeviceLayout) -> bool {
     let shape: Vec<usize> = (0..layout.rank()).map(|dim| 2 + dim % 3).collect();
     let probe = || -> Result<bool> {

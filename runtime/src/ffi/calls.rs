@@ -43,7 +43,7 @@ handle! {
     RawContext(abi::ExecuteContext), keeps api: Arc<Api>, via ExecuteContextDestroy.context
 }
 
-/// The execution context of a launch, and its data. It lives until all devices of the launch are done.
+/// The execution context of a launch, and its data. Context and data live until all devices of the launch are done.
 pub(super) struct LaunchContext {
     // This field is dropped first, because it points to `launch`.
     raw: RawContext,

@@ -297,8 +297,8 @@ impl RawExecutable {
     }
 }
 
-/// Returns the elements of a C array of named values. An element may be larger than [`abi::NamedValue`], because newer plugins add fields;
-/// it starts with its size.
+/// Returns the elements of a C array of named values. Every element starts with its size. An element may be larger than
+/// [`abi::NamedValue`], because newer plugins add fields.
 ///
 /// # Errors
 ///

@@ -111,7 +111,7 @@ impl Drop for RawClient {
             return;
         }
         let mut arguments = abi::ClientDestroy { client: self.ptr, ..abi::ClientDestroy::empty() };
-        // SAFETY: objects of the client keep it alive, so none is left; it is destroyed once.
+        // SAFETY: every object of the client keeps the client alive, so no object is left, and the client is destroyed once.
         let _ = unsafe { self.api.call(&mut arguments) };
     }
 }

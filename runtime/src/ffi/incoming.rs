@@ -183,7 +183,7 @@ impl<'a> Incoming<'a> {
     ///
     /// # Errors
     ///
-    /// Those of [`Incoming::arguments`].
+    /// The errors of [`Incoming::arguments`].
     pub(super) fn results(&self) -> Result<Vec<Block<'a>>> {
         // SAFETY: the list belongs to the frame.
         unsafe { blocks(&self.frame.results) }

@@ -38,7 +38,7 @@ impl RawClient {
     ///
     /// # Errors
     ///
-    /// Those of [`RawClient::buffer`].
+    /// The errors of [`RawClient::buffer`].
     pub(crate) fn send(self: &Arc<Self>, array: Arc<HostArray>, device: &RawDevice) -> Result<RawBuffer> {
         let release = Box::new(self.launcher.release()?);
         // SAFETY: the array is kept until the event is ready.

@@ -67,7 +67,7 @@ impl Libraries {
 ///
 /// # Errors
 ///
-/// Those of [`install`].
+/// The errors of [`install`].
 pub fn install_with(
     kind: PluginKind,
     libraries: Libraries,

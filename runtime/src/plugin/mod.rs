@@ -145,9 +145,9 @@ impl Plugin {
 pub(crate) const QUIET: &[(&str, &str)] =
     &[("TF_CPP_MIN_LOG_LEVEL", "3"), ("TPU_MIN_LOG_LEVEL", "3"), ("TPU_STDERR_LOG_LEVEL", "3")];
 
-/// Environment variables for the TPU plugin on a machine without a TPU. They disable its query of the network, provide the data about the
-/// machine that it would otherwise report as missing, and disable its lock so that several processes can compile at the same time. The
-/// result of compilation for a named topology does not depend on them.
+/// Environment variables for the TPU plugin on a machine without a TPU. They disable the plugin's query of the network, and provide the
+/// data about the machine that the plugin would otherwise report as missing. They also disable the plugin's lock, so that several processes
+/// can compile at the same time. The result of compilation for a named topology does not depend on these variables.
 pub(crate) const NO_TPU: &[(&str, &str)] = &[
     ("TPU_SKIP_MDS_QUERY", "1"),
     ("TPU_WORKER_HOSTNAMES", "localhost"),

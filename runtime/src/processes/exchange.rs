@@ -252,8 +252,8 @@ impl Exchange {
             return;
         }
         if !open.is_sent {
-            // Setting `is_sent` makes this thread the only one that sends. It takes the operands out, so that it can encode and send them
-            // without the lock, and then puts them back for the computation of the results.
+            // Setting `is_sent` makes this thread the only one that sends. The thread takes the operands out, so that it can encode and
+            // send them without the lock, and then puts them back for the computation of the results.
             open.is_sent = true;
             let operands = std::mem::take(&mut open.operands);
             drop(state);

@@ -141,7 +141,8 @@ impl Job {
         }
     }
 
-    /// Sends `bytes` to all processes, and returns the bytes of each process, by index. Every process must call this with the same name.
+    /// Sends `bytes` to all processes, and returns the bytes of each process, by index. Every process must call this function with the same
+    /// name.
     pub(super) fn all_gather(&self, name: &str, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
         self.check()?;
         let round = {

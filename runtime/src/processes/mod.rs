@@ -114,13 +114,13 @@ impl Processes {
     ///
     /// # Errors
     ///
-    /// Those of [`Processes::all_gather`].
+    /// The errors of [`Processes::all_gather`].
     pub fn barrier(&self, name: &str) -> Result<()> {
         self.all_gather(name, &[]).map(drop)
     }
 
-    /// Sends `bytes` to all processes, and returns the bytes of each process, by index. Every process must call this with the same name; a
-    /// name may be reused.
+    /// Sends `bytes` to all processes, and returns the bytes of each process, by index. Every process must call this function with the same
+    /// name; a name may be reused.
     ///
     /// # Errors
     ///

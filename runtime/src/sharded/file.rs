@@ -19,7 +19,7 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or ends before the array; those of [`ShardedArray::from_callback`].
+    /// The file cannot be read, or ends before the array; the errors of [`ShardedArray::from_callback`].
     pub fn from_file(
         client: &Client,
         devices: impl Into<Placement>,

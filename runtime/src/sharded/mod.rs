@@ -67,7 +67,7 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// Those of [`ShardedArray::from_host`]; later errors are returned by any use of the array.
+    /// The errors of [`ShardedArray::from_host`]; later errors are returned by any use of the array.
     pub fn send(
         client: &Client,
         devices: impl Into<Placement>,
@@ -87,7 +87,7 @@ impl ShardedArray {
     }
 
     /// Creates an array from blocks. `block` is called for the devices of this process, one after the other, so the full array is never in
-    /// host memory. It is called once for consecutive devices with the same block. A block may be returned with or without its padding.
+    /// host memory. `block` is called only once for consecutive devices with the same block. It may return a block with or without padding.
     ///
     /// # Errors
     ///
@@ -251,7 +251,7 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// Those of [`ShardedArray::is_ready`].
+    /// The errors of [`ShardedArray::is_ready`].
     pub fn wait(&self) -> Result<()> {
         self.buffers.iter().try_for_each(Buffer::wait)
     }
@@ -386,7 +386,7 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// Those of [`ShardedArray::from_results`].
+    /// The errors of [`ShardedArray::from_results`].
     pub fn from_results_on(
         devices: &Placement,
         results: &[Vec<Buffer>],

@@ -89,7 +89,7 @@ pub(crate) struct Linear<'m> {
 pub(crate) struct Needed {
     region: RegionId,
     ops: FxHashSet<OpId>,
-    /// The index of the first operation that was created after this analysis. It and all later operations count as needed.
+    /// The index of the first operation that was created after this analysis. That operation and all later operations count as needed.
     first_new: usize,
 }
 

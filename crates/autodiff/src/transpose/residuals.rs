@@ -31,8 +31,8 @@ pub(super) struct Plan {
     pub(super) again: Vec<OpId>,
     /// The arguments that need not be saved and that the backward pass uses.
     pub(super) args: Vec<ValueId>,
-    /// Whether a barrier ties recomputation to a cotangent. This prevents CSE with the original computation, which would undo the saving
-    /// of memory.
+    /// Whether a barrier ties recomputation to a cotangent. The barrier prevents CSE with the original computation, which would undo the
+    /// memory savings.
     pub(super) held: bool,
 }
 

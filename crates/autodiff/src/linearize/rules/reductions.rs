@@ -22,7 +22,7 @@ pub(super) fn reduce(at: &mut At<'_, '_>, dims: &DimList) -> Result<Rule, Box<Di
         Some(kind @ (ReductionKind::Max | ReductionKind::Min))
             if n == 1 && is_identity(at.linear.module, at.operand(1), kind) =>
         {
-            // This maximum is subtracted before exponentials for numerical stability, and its derivative cancels.
+            // The maximum is subtracted before exponentials for numerical stability, so the contributions to its derivative cancel.
             if at.linear.cancels(at.result()) {
                 return Ok(Rule::nothing(1));
             }

@@ -121,7 +121,7 @@ impl Again<'_> {
     fn write(self, at: &mut At<'_, '_>) -> Vec<ValueId> {
         let OpKind::CustomCall(mut spec) = at.kind() else { return Vec::new() };
         let mut attrs = at.linear.module.ops[at.op].attrs.clone();
-        // These two attributes describe the types of the current call, so the new call does not get them.
+        // The aliases and the sharding rule describe the types of the current call, so the new call does not get these attributes.
         spec.props.remove("output_operand_aliases");
         attrs.remove(SHARDING_RULE);
         if let Some(target) = self.target {

@@ -15,8 +15,8 @@ pub const fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// The meaning of encodings with the largest exponent: infinities, NaN or numbers. The name of the type contains it: `FN` types have only
-/// finite numbers and NaN, `UZ` types have an unsigned zero.
+/// The meaning of encodings with the largest exponent: infinities, NaN or numbers. The name of the type states this meaning: `FN` types
+/// have only finite numbers and NaN, `UZ` types have an unsigned zero.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Special {
     /// The encodings are infinities and NaNs, as in IEEE 754.

@@ -13,7 +13,7 @@ use crate::{
 /// The assumed trip count of loops with an unknown trip count.
 const UNKNOWN: u64 = 8;
 
-/// Returns the trip count of the loop `op`, or the assumed one if it is unknown.
+/// Returns the trip count of the loop `op`, or the assumed trip count if it is unknown.
 pub fn trips(module: &Module, op: OpId) -> u64 {
     known_trips(module, op).unwrap_or(UNKNOWN)
 }

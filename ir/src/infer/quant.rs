@@ -270,7 +270,7 @@ fn add(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
 /// Fails unless an operation that only moves elements preserves scales and zero points.
 fn same_scale(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
     let (Some(from), Some(to)) = (element(cx.module, a), element(cx.module, c)) else { return Ok(()) };
-    // If per-tensor and per-axis must not be mixed, `element_fits` has already rejected the types.
+    // If an operation must not mix per-tensor and per-axis types, `element_fits` has already rejected the types.
     if from.axis().is_some() != to.axis().is_some() {
         return Ok(());
     }

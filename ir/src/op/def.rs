@@ -8,7 +8,7 @@ use super::AttrType;
 /// The properties of an operation's kind: a row in the operation table.
 #[derive(Debug)]
 pub struct OpDef {
-    /// Full name, with dialect; empty for [`OpKind::Opaque`](super::OpKind::Opaque), which has its own.
+    /// Full name, with dialect; empty for [`OpKind::Opaque`](super::OpKind::Opaque), whose payload contains the name.
     pub name: &'static str,
     /// Inherent attributes, sorted by name: bytecode has them in this order, without names.
     pub attrs: &'static [AttrDef],

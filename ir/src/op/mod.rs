@@ -4,7 +4,8 @@
 //! that an [`OpKind`] stays small.
 //!
 //! * this file: the list of operations;
-//! * [`table`]: properties of each kind, one row per operation; [`elementwise`]: those of element-wise operations; [`def`]: the columns;
+//! * [`table`]: properties of each kind, one row per operation; [`elementwise`]: properties of element-wise operations; [`def`]: the
+//!   columns;
 //! * [`specs`]: payloads of computations; [`devices`]: payloads with devices and meshes;
 //! * [`words`]: enumerations; [`names`]: the operations' names.
 
@@ -33,7 +34,7 @@ pub use self::words::*;
 use crate::{Attr, Dense, ShardingId};
 
 /// The attribute with the original name of an operation that is parsed as a different operation (`stablehlo.dot` as
-/// `stablehlo.dot_general`). It is never printed.
+/// `stablehlo.dot_general`). The attribute is never printed.
 pub const SPELLING_ATTR: &str = "shardc.spelling";
 
 /// A list of dimension numbers.

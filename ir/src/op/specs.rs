@@ -221,7 +221,7 @@ impl CustomCallSpec {
     /// the function's name or another key.
     pub const KEPT: &str = "shardc.call.";
 
-    /// If the custom call stands for the call of a function, the rest of its target after [`CustomCallSpec::KEPT`].
+    /// Returns the rest of the target after [`CustomCallSpec::KEPT`], if the custom call stands for the call of a function.
     #[must_use]
     pub fn kept_callee(&self) -> Option<&str> {
         self.target.strip_prefix(Self::KEPT)

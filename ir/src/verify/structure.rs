@@ -90,8 +90,7 @@ impl Walk<'_, '_> {
                 self.leave(region);
                 continue;
             };
-            // The stack returns to an operation after each of its regions; `first` means that no region has been
-            // entered yet.
+            // The walk returns to an operation after each of its regions; `first` means that no region has been entered yet.
             let (first, last) = (frame.sub == 0, frame.at + 1 == ops.len());
             if first {
                 if self.op_seen[id.index()] {

@@ -229,7 +229,7 @@ pub enum RuntimeError {
     /// Arguments are inconsistent or out of range.
     #[error("{0}")]
     Argument(String),
-    /// The number of devices of the program does not match that of the target.
+    /// The number of devices of the program differs from the number of devices of the target.
     #[error("the program needs {program} devices, but there are {available}")]
     Devices {
         /// The number of devices of the program.
@@ -331,7 +331,7 @@ pub enum RuntimeError {
     /// A job of several processes is set up incorrectly.
     #[error("{0}")]
     Processes(String),
-    /// Another process of the job is gone, or its execution failed.
+    /// Another process of the job was lost, or its execution failed.
     #[error("{reason}")]
     ProcessLost {
         /// The index of the process.

@@ -179,8 +179,8 @@ impl LoadedExecutable {
         Ok(self.parameter_layouts.get_or_init(|| layouts).as_deref())
     }
 
-    /// Copies arguments whose layout is not the one that the program expects. Plugins compare only the sizes of arguments, so they would
-    /// misread an array in a different layout.
+    /// Copies the arguments whose layout differs from the layout that the program expects. Plugins compare only the sizes of arguments, so
+    /// they would misread an array in a different layout.
     fn in_layouts(&self, arguments: Vec<Vec<Buffer>>) -> Result<Vec<Vec<Buffer>>> {
         let known = match self.parameter_layouts.get() {
             Some(known) => known.as_deref(),
@@ -381,7 +381,7 @@ pub(crate) fn memory_stats(executable: &RawExecutable) -> Result<MemoryStats> {
     let code = if stats.generated_code > 0 {
         stats.generated_code
     } else {
-        // The CPU plugin omits the code size from the statistics, so another function is called. The size is 0 if that fails, too.
+        // The CPU plugin omits the code size from the statistics, so another function is called. If that call fails, too, the size is 0.
         executable.code_size().unwrap_or(0)
     };
     let host_bytes = unsigned(stats.host_argument)

@@ -71,7 +71,7 @@ enum Answer {
         hint: Option<String>,
     },
     Health(Health),
-    /// The number of devices of the program does not match that of the target.
+    /// The number of devices of the program differs from the number of devices of the target.
     Devices {
         program: usize,
         available: usize,

@@ -23,8 +23,8 @@ impl Target {
         Target { kind: PluginKind::Cpu, topology: None }
     }
 
-    /// Parses a target. The TPU compiler checks names of TPU slices, since it knows the generations. Names of GPUs are checked against this
-    /// library's table.
+    /// Parses a target. Names of TPU slices are checked later, by the TPU compiler, which knows the TPU generations. Names of GPUs are
+    /// checked against this library's table.
     ///
     /// # Errors
     ///

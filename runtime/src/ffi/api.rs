@@ -188,8 +188,8 @@ impl Api {
             self.call_void(&mut message);
             text(message.message, message.message_size)
         };
-        // SAFETY: every loaded plugin has `PJRT_Error_GetCode`, which has the common signature. The error is alive. If this call fails, its
-        // error is ignored.
+        // SAFETY: every loaded plugin has `PJRT_Error_GetCode`, which has the signature [`Function`]. The error is alive. If this call
+        // fails, its own error is ignored.
         unsafe {
             let function: Function = std::mem::transmute(self.slot(abi::ErrorGetCode::SLOT));
             function(ptr::from_mut(&mut code).cast());

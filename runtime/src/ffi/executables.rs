@@ -27,7 +27,7 @@ handle! {
 
 /// The object for which an executable was compiled, which must outlive it.
 pub(super) enum Origin {
-    /// The executable is the description of this loaded executable, which keeps its client alive.
+    /// The executable was obtained from this loaded executable, which keeps its client alive.
     Loaded(Arc<RawLoadedExecutable>),
     /// The topology for which the executable was compiled.
     Topology(Arc<RawTopology>),

@@ -1,7 +1,8 @@
 //! Trip counts of loops.
 //!
-//! XLA writes known trip counts to a loop's backend config, but in compiled TPU programs they are missing. If they are missing, the loop is
-//! evaluated: the loop counter starts at a constant, and its next value is computed for each iteration until the condition is false.
+//! XLA writes known trip counts to a loop's backend config, but compiled TPU programs lack these trip counts. If the trip count is missing,
+//! the loop is evaluated: the loop counter starts at a constant, and its next value is computed for each iteration until the condition is
+//! false.
 
 use std::cell::Cell;
 use std::collections::HashMap;

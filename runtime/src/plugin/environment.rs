@@ -15,7 +15,7 @@ pub struct Environment {
     pub variables: BTreeMap<String, OsString>,
     /// The user's home directory.
     pub home: Option<PathBuf>,
-    /// Paths of plugins that the user named, by kind. They have priority over lookups.
+    /// Paths of plugins that the user named, by kind. These paths have priority over lookups.
     pub explicit: BTreeMap<PluginKind, PathBuf>,
 }
 

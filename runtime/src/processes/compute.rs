@@ -14,7 +14,7 @@ use crate::host::HostArray;
 /// The operands of this process's devices, keyed by device index: the list has one array per operand.
 pub(super) type Operands = BTreeMap<usize, Vec<HostArray>>;
 
-/// The data of one process in a meeting: one execution of a collective by one group of devices. All devices of this process in the group
+/// The data of one process in a meeting (one execution of a collective by one group of devices). All devices of this process in the group
 /// have registered their operands.
 pub(super) struct Meeting<'a> {
     pub(super) spec: &'a Spec,

@@ -297,8 +297,8 @@ impl ShardedArray {
         })
     }
 
-    /// Assembles the array on the host of every process. All processes must call this for the same arrays in the same order. An array that
-    /// is replicated on all devices is not sent.
+    /// Assembles the array on the host of every process. All processes must call this function for the same arrays in the same order. An
+    /// array that is replicated on all devices is not sent.
     ///
     /// # Errors
     ///
@@ -359,7 +359,7 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// The number of blocks of an array in this process is not the number of devices.
+    /// The number of blocks of an array in this process differs from the number of devices.
     pub fn argument_lists(arrays: &[ShardedArray], devices: usize) -> Result<Vec<Vec<Buffer>>> {
         if let Some(array) = arrays.iter().find(|array| array.buffers.len() != devices) {
             let have = array.buffers.len();

@@ -140,7 +140,8 @@ fn stays(module: &Module, body: RegionId, place: usize) -> bool {
     returned == module.regions[body].args.get(place)
 }
 
-/// Returns the number of iterations per block: about the square root of the trip count, and a divisor of it if there is one nearby.
+/// Returns the number of iterations per block: about the square root of the trip count. A divisor of the trip count is preferred if there
+/// is one nearby.
 fn block_of(trips: i64) -> i64 {
     let root = (trips as f64).sqrt().ceil() as i64;
     let near = (root..=2 * root).chain((root / 2 + 1..root).rev());

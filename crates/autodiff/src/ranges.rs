@@ -121,7 +121,7 @@ impl Ranges<'_> {
         }
         let Some(left) = self.left.checked_sub(1) else { return Some(limits) };
         self.left = left;
-        // If the range exceeds these limits, the value may have wrapped around.
+        // If the range exceeds the limits of the type, the value may have wrapped around.
         let found = self.made(value).filter(|r| limits.low <= r.low && r.high <= limits.high);
         let mut found = found.unwrap_or(limits);
         for &(known, range) in &self.known {

@@ -1,5 +1,5 @@
-//! The exponentially scaled modified Bessel function `i0e(x) = exp(-|x|) I0(x)`. The derivative of `bessel_i1e` uses it, but there is no
-//! operation for it.
+//! The exponentially scaled modified Bessel function `i0e(x) = exp(-|x|) I0(x)`. The derivative of `bessel_i1e` uses `i0e`, but neither
+//! StableHLO nor CHLO has an operation for `i0e`.
 //!
 //! For `x >= 0`, `i0e(x)` is computed by two Chebyshev series: a series of `i0e(x)` in `x / 4 - 1` if `x <= 8`, otherwise a series of
 //! `sqrt(x) i0e(x)` in `16 / x - 1`. The function is even. The coefficients of the series are the discrete cosine transform of the function

@@ -348,12 +348,12 @@ pub(crate) enum Rule {
 }
 
 impl Rule {
-    /// The outcome for an operation with one result, which has this tangent.
+    /// Returns the outcome for an operation with one result, whose tangent is `tangent`.
     pub(crate) fn one(tangent: ValueId) -> Rule {
         Rule::Tangents(smallvec![Some(tangent)])
     }
 
-    /// The outcome for an operation with `n` results, none of which has a tangent.
+    /// Returns the outcome for an operation with `n` results that have no tangents.
     pub(crate) fn nothing(n: usize) -> Rule {
         Rule::Tangents(std::iter::repeat_n(None, n).collect())
     }

@@ -34,7 +34,8 @@ impl Readers {
         Readers { uses: module.uses(), places }
     }
 
-    /// Whether a differentiable result has users. Also true for operations that were inserted later, because their users are unknown.
+    /// Whether a differentiable result of the operation has users. Also true for operations that were inserted later, because their users
+    /// are unknown.
     pub(super) fn reads(&self, module: &Module, op: OpId) -> bool {
         let is_read = |value: &&ValueId| !self.uses.of(**value).is_empty();
         let mut read = module.ops[op].results.iter().filter(is_read).peekable();
@@ -135,7 +136,7 @@ enum How {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Moved {
     how: How,
-    /// For each dimension, the dimension of the root that it corresponds to; `None` if all elements change by the same amount.
+    /// For each dimension of the value, the corresponding dimension of the root; `None` if all elements change by the same amount.
     along: Along,
 }
 

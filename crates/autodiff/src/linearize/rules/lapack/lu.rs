@@ -128,7 +128,7 @@ fn permutation(at: &mut At<'_, '_>, pivots: ValueId, like: ValueId) -> Option<Va
             let numbers = e.tensor(OpKind::Iota { dim: last as u32 }, &[], shape, DType::I32);
             e.tensor(OpKind::Compare(CompareDirection::EQ, signed), &[numbers, row], shape, DType::I1)
         };
-        // The element of `values` where a mask is true.
+        // Returns the element of `values` at which a mask is true.
         let pick = |e: &mut Emit<'_>, mask: ValueId, values: ValueId| {
             let zero = e.zeros_like(values);
             let chosen = e.alike_to(OpKind::Select, &[mask, values, zero], values);

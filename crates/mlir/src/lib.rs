@@ -47,8 +47,8 @@ impl Default for LowerOptions {
 /// Lowers `module` and writes it as MLIR bytecode.
 ///
 /// # Errors
-/// The module has operations that must be partitioned first (`sdy.manual_computation`, Shardy collectives such as `sdy.all_gather`), or an
-/// attribute or type in text form that MLIR rejects, or it is invalid.
+/// The module is invalid; it has operations that must be partitioned first (`sdy.manual_computation`, Shardy collectives such as
+/// `sdy.all_gather`); or it has an attribute or a type in text form that MLIR rejects.
 pub fn to_bytecode(module: &Module, options: &LowerOptions) -> Result<Vec<u8>, Diagnostic> {
     let session = session::Session::new();
     let module = legalized(module, options)?;

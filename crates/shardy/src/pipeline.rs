@@ -20,9 +20,9 @@ const KEEP_RULES: PassOption = PassOption::flag("keep-sharding-rules");
 const EVEN: PassOption = PassOption::on("update-non-divisible-input-output-shardings");
 /// Writes the mesh into each sharding.
 const INLINE_MESHES: PassOption = PassOption::on("inline-meshes");
-/// Moves the debug information about sharding origins from edges to operations, before edges are removed.
+/// Moves the debug information about sharding origins from data-flow edges to operations, before the edges are removed.
 const DUMP_ORIGINS: PassOption = PassOption::flag("dump-sharding-origins");
-/// Moves the debug information about propagation steps from edges to operations, before edges are removed.
+/// Moves the debug information about propagation steps from data-flow edges to operations, before the edges are removed.
 const DUMP_EDGES: PassOption = PassOption::flag("dump-propagation-edges");
 
 const PASSES: &[Pass] = &[

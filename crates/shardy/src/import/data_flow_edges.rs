@@ -14,7 +14,7 @@ use shardc_passes::driver::passes::PassResult;
 
 use super::edges::Edges;
 
-/// Adds an edge, with the value's sharding, to every owner of a data flow: results of loops, branches and barriers; block
+/// Adds a data-flow edge, with the value's sharding, to every owner of a data flow: results of loops, branches and barriers; block
 /// arguments and results of manual and named computations.
 pub(super) fn run(module: &mut Module) -> PassResult {
     add(module, |kind| {

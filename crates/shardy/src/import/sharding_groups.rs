@@ -35,7 +35,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
     for groups in members.values() {
         for (i, &(op, id)) in groups.iter().enumerate() {
             module.ops[op].kind = OpKind::ShardingGroup { id: numbers[classes.find(id)] };
-            // All groups of one value are merged now, so only its first operation is kept.
+            // All groups of one value are merged now, so only the first `sdy.sharding_group` of the value is kept.
             if i > 0 {
                 dropped.insert(op);
             }

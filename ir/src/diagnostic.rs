@@ -116,7 +116,7 @@ pub struct Diagnostic {
     pub class: Class,
     /// The diagnostic code, which does not change between releases: `SH0101`.
     pub code: &'static str,
-    /// The message: one sentence without a full stop.
+    /// The message: one sentence without a final period.
     pub message: String,
     /// The position in the source text; [`Span::NONE`] if there is none.
     pub span: Span,

@@ -11,7 +11,7 @@ use shardc_ir::{
 
 use crate::emit::{Arithmetic, Emit};
 
-/// Loops with fewer iterations are not split.
+/// The minimum trip count of a loop that is split.
 const LEAST_TRIPS: i64 = 4;
 
 /// Splits the loops with known trip counts in a region and in its nested regions. Returns the loops over blocks, which save only the

@@ -28,7 +28,7 @@ pub fn differentiate(module: &mut Module, func: FuncId, request: &Request) -> Re
 }
 
 /// Appends to a region the gradient of the terminator's operands [`Request::of`] with respect to values that the region reads or defines.
-/// Returns the gradients. [`Request::wrt`] is ignored. The region has no calls.
+/// Returns the gradients. [`Request::wrt`] is ignored. The region must not contain calls.
 ///
 /// The results of the region are unchanged, but the operands of its terminator may be different SSA values than before.
 ///

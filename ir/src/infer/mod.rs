@@ -179,7 +179,7 @@ impl<'m> Ctx<'m> {
     }
 
     /// Returns the element type in which region `region` reduces elements of type `dtype` to value `i`; `dtype` if the region is missing.
-    /// Fails unless this type is of the same class as `dtype` and at least as wide; any float type is accepted for floats.
+    /// Fails unless the region's type has the same class as `dtype` and is at least as wide. For floats, any float type is accepted.
     pub(crate) fn accumulated(&self, region: usize, i: usize, dtype: DType) -> Res<DType> {
         let yielded = self.yields(region).and_then(|mut types| types.nth(i));
         let Some(body) = yielded.and_then(|ty| self.module.types.as_tensor(ty)) else { return Ok(dtype) };

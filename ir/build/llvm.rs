@@ -24,7 +24,8 @@ pub(crate) trait Machine {
     fn has(&self, file: &Path) -> bool;
 }
 
-/// The missing parts and how to install them, one per line; empty if the installed LLVM works with MLIR's bindings.
+/// Returns the missing parts of the LLVM installation and how to install them, one per line; empty if the installed LLVM works with MLIR's
+/// bindings.
 pub(crate) fn errors(machine: &impl Machine) -> Vec<String> {
     let mut lines: Vec<String> =
         PREFIXES.iter().filter_map(|variable| trouble(machine, variable).err()).collect();

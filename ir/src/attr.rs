@@ -26,13 +26,13 @@ pub enum Attr {
 pub struct AttrDict(Vec<(Box<str>, Attr)>);
 
 impl AttrDict {
-    /// An empty dictionary; it does not allocate.
+    /// Creates an empty dictionary, without an allocation.
     #[must_use]
     pub const fn new() -> Self {
         AttrDict(Vec::new())
     }
 
-    /// The value of the attribute `name`, if present.
+    /// Returns the value of the attribute `name`, if present.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<&Attr> {

@@ -33,8 +33,8 @@ impl Dense {
         Dense::Elements(bytes.into())
     }
 
-    /// Returns a constant with the elements in `bytes`, of `width` bytes each. If all elements are equal, the constant is a splat: the
-    /// parser represents such constants in the same way.
+    /// Returns a constant with the elements in `bytes`, of `width` bytes each. If all elements are equal, returns a splat: the parser also
+    /// represents such constants as splats.
     #[must_use]
     pub fn compact(width: usize, bytes: Vec<u8>) -> Self {
         let first = bytes.get(..width).unwrap_or(&[]);

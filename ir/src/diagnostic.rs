@@ -23,7 +23,7 @@ impl Span {
     /// No position in the text, for items that a builder or a pass created.
     pub const NONE: Span = Span { start: u32::MAX, end: u32::MAX };
 
-    /// The bytes from `start` to `end`; [`Span::NONE`] if they are beyond 4 GiB.
+    /// Returns the span of the bytes from `start` to `end`, or [`Span::NONE`] if they are beyond 4 GiB.
     #[must_use]
     pub fn new(start: usize, end: usize) -> Span {
         match (u32::try_from(start), u32::try_from(end)) {
@@ -116,7 +116,7 @@ pub struct Diagnostic {
     pub class: Class,
     /// The diagnostic code, which does not change between releases: `SH0101`.
     pub code: &'static str,
-    /// The message: one sentence without a full stop.
+    /// The message: one sentence without a final period.
     pub message: String,
     /// The position in the source text; [`Span::NONE`] if there is none.
     pub span: Span,

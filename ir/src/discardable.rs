@@ -52,7 +52,7 @@ pub enum Donation {
 }
 
 impl AttrDict {
-    /// The donation of an argument with these attributes; `None` if the argument is not donated.
+    /// Returns the donation of an argument with these attributes; `None` if the argument is not donated.
     #[must_use]
     pub fn donation(&self) -> Option<Donation> {
         if let Some(result) = self.donated_to() {
@@ -62,7 +62,7 @@ impl AttrDict {
         is_donor.then_some(Donation::Any)
     }
 
-    /// The index of the result that an argument with these attributes is donated to, if it is donated to a specific result.
+    /// Returns the index of the result that an argument with these attributes is donated to, if it is donated to a specific result.
     #[must_use]
     pub fn donated_to(&self) -> Option<usize> {
         match self.get(ALIASING_OUTPUT)? {
@@ -71,7 +71,7 @@ impl AttrDict {
         }
     }
 
-    /// The memory space of an argument or a result with these attributes, if specified: `pinned_host`.
+    /// Returns the memory space of an argument or a result with these attributes, if specified: `pinned_host`.
     #[must_use]
     pub fn memory_kind(&self) -> Option<&str> {
         match self.get(MEMORY_KIND)? {
@@ -80,7 +80,7 @@ impl AttrDict {
         }
     }
 
-    /// The requested memory layout of an argument or a result with these attributes, if it is not the default.
+    /// Returns the requested memory layout of an argument or a result with these attributes, if it is not the default.
     #[must_use]
     pub fn layout_mode(&self) -> Option<&str> {
         match self.get(LAYOUT_MODE)? {
@@ -173,13 +173,13 @@ impl AttrDict {
 }
 
 impl Module {
-    /// The number of replicas that run the program, if specified.
+    /// Returns the number of replicas that run the program, if specified.
     #[must_use]
     pub fn num_replicas(&self) -> Option<i64> {
         self.attrs.count(NUM_REPLICAS)
     }
 
-    /// The number of partitions that run the program, if specified.
+    /// Returns the number of partitions that run the program, if specified.
     #[must_use]
     pub fn num_partitions(&self) -> Option<i64> {
         self.attrs.count(NUM_PARTITIONS)

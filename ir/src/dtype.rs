@@ -21,7 +21,7 @@ macro_rules! dtypes {
                 match self { $(DType::$name => $text,)* }
             }
 
-            /// The element type that MLIR spells `text`, if there is one.
+            /// Returns the element type that MLIR spells `text`; `None` if there is no such type.
             #[must_use]
             pub fn parse(text: &str) -> Option<DType> {
                 match text { $($text => Some(DType::$name),)* _ => None }

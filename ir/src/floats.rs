@@ -15,8 +15,8 @@ pub const fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// The meaning of encodings with the largest exponent: infinities, NaN or numbers. The name of the type contains it: `FN` types have only
-/// finite numbers and NaN, `UZ` types have an unsigned zero.
+/// The meaning of encodings with the largest exponent: infinities, NaN or numbers. The name of the type states this meaning: `FN` types
+/// have only finite numbers and NaN, `UZ` types have an unsigned zero.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Special {
     /// The encodings are infinities and NaNs, as in IEEE 754.
@@ -165,7 +165,7 @@ impl Format {
             Special::PowerOfTwo => -self.bias,
             _ => 1 - self.bias,
         };
-        // The exponent of the last bit that is kept. For subnormal results, it is that of the smallest normal number.
+        // The exponent of the last mantissa bit that is kept. Subnormal results have the same exponent as the smallest normal number.
         let unit = lead.max(smallest) - self.mant_bits as i32;
         let shift = unit - exp;
         let rounded = match shift {
@@ -222,7 +222,7 @@ pub fn push(out: &mut String, dtype: DType, bits: u64) {
             return;
         }
         out.truncate(start);
-        // `APFloat`'s precision: 59/196 is slightly less than log10(2), so parsing this many digits returns the same number.
+        // `APFloat`'s precision: 59/196 is slightly less than log10(2), so parsing this many digits returns the original number.
         let digits = 2 + (format.mant_bits + 1) * 59 / 196;
         push_decimal(out, &number, Style::Shortest(digits as usize));
         // MLIR prints hexadecimal if the shortest form would be an integer, which its parser would not accept as a float.
@@ -296,7 +296,8 @@ impl Big {
     }
 }
 
-/// Returns decimal digits, least significant first, without trailing zeros, and the power of ten of the first.
+/// Returns the decimal digits of `number`, least significant first and without trailing zeros, and the power of ten of the least
+/// significant digit.
 ///
 /// Low digits that are not needed for `precision` are removed before rounding half up, as in LLVM's `APFloat`.
 fn digits(number: &Number, precision: usize) -> (Vec<u8>, i32) {

@@ -24,7 +24,7 @@ pub struct Kept {
     pub kind: KeptKind,
     /// The symbol that this part defines, without `@`, if any.
     pub name: Option<Box<str>>,
-    /// The text, without leading blanks.
+    /// The text, without leading whitespace.
     pub text: Box<str>,
     /// The number of functions that precede this part in the text.
     pub funcs_above: u32,
@@ -48,7 +48,7 @@ impl Kept {
         }
     }
 
-    /// The error to report if this part is needed.
+    /// Returns the error to report if a pass needs this part.
     #[must_use]
     pub fn unsupported(&self, code: &'static str) -> Diagnostic {
         let message = format!("shardc keeps {} as text and cannot compile it", self.describe());

@@ -8,7 +8,7 @@
 //!
 //! * An operation ([`OpKind`], operands, results) does not know its position. Regions list their operations ([`Region::ops`]), so passes
 //!   reorder and insert by editing a list of handles.
-//! * Types, shardings and source locations are interned: comparing two is comparing two integers.
+//! * Types, shardings and source locations are interned, so that a comparison of two of them compares two integers.
 //! * Shardings are not attributes of operations. They are in one dense side table, [`Module::shardings`], keyed by value.
 //! * Attributes that a pass reads are typed payloads of [`OpKind`]; all others are kept verbatim in [`AttrDict`]s and printed unchanged.
 //!
@@ -17,7 +17,7 @@
 //! [`verify()`] checks the numbered invariants listed in its module documentation. Every pass takes and returns a verified module, in which
 //! handle access cannot fail.
 //!
-//! This crate does no input or output, reads no environment and has no global state.
+//! This crate does no input or output, reads no environment variables and has no global state.
 
 mod attr;
 mod builder;

@@ -15,14 +15,14 @@ pub const MAX_DEVICES: i64 = 1 << 20;
 pub const MAX_BYTES: i64 = 1 << 56;
 
 /// The largest number of operations that inlining may create, in all functions of a program together. Real programs have some hundred
-/// thousand operations; this many take a few gigabytes.
+/// thousand operations; an IR of this many operations takes a few gigabytes.
 pub const MAX_OPERATIONS: u64 = 1 << 20;
 
 /// The largest number of operations of the entry function after inlining. In a larger program, functions with several calls are
 /// partitioned separately, once for each combination of shardings of their calls.
 ///
-/// Training steps with unrolled layers have fewer (80 layers of Llama: 67,000), so they are fully inlined, and operations are planned
-/// together with their surroundings.
+/// Training steps with unrolled layers have fewer operations (80 layers of Llama: 67,000), so they are fully inlined, and operations are
+/// planned together with their surroundings.
 pub const INLINE_BUDGET: u64 = 1 << 17;
 
 /// The error for a program with more than [`MAX_DEVICES`] devices, as part of a sentence.

@@ -1,7 +1,7 @@
 //! Device meshes: named axes over devices, and arithmetic of coordinates and replica groups.
 //!
-//! A *position* is a device's row-major index over the axes (the first axis is the most significant); the *device id* identifies the
-//! device in the runtime. They differ only if the mesh lists explicit ids.
+//! A *position* is a device's row-major index over the axes (the first axis is the most significant); the *device id* identifies the device
+//! in the runtime. Position and device id differ only if the mesh lists explicit ids.
 
 use indexmap::IndexMap;
 use smallvec::SmallVec;
@@ -64,7 +64,7 @@ impl Mesh {
         Mesh { axes: axes.into_iter().map(|(n, s)| (n.into(), s)).collect(), ..Mesh::default() }
     }
 
-    /// Number of devices. A mesh without axes is one device.
+    /// Returns the number of devices. A mesh without axes is one device.
     #[must_use]
     pub fn num_devices(&self) -> usize {
         self.axes.values().map(|&n| n as usize).product()
@@ -178,7 +178,7 @@ impl Mesh {
         ReplicaGroups::matrix(ids, size)
     }
 
-    /// The replica groups over `axes` as strides, if device ids are positions and the axes are mixed-radix digits.
+    /// Returns the replica groups over `axes` in strided form, if device ids are positions and the axes are mixed-radix digits.
     fn strided_groups(&self, axes: &[AxisRef]) -> Option<ReplicaGroups> {
         if self.device_ids.is_some() {
             return None;

@@ -116,7 +116,7 @@ impl Visibility {
         matches!(self, Visibility::Default | Visibility::Public)
     }
 
-    /// The keyword; none for [`Visibility::Default`].
+    /// Returns the keyword of the visibility; `None` for [`Visibility::Default`].
     #[must_use]
     pub fn word(self) -> Option<&'static str> {
         match self {
@@ -164,7 +164,8 @@ pub struct Func {
 }
 
 impl Func {
-    /// A private definition without attributes, shardings and locations. `params` are the types of the arguments of `body`.
+    /// Creates a private function definition without attributes, shardings and locations. `params` are the types of the arguments of
+    /// `body`.
     #[must_use]
     pub fn private(name: &str, body: RegionId, params: Vec<TypeId>, results: Vec<TypeId>) -> Func {
         Func {
@@ -240,13 +241,13 @@ pub struct Module {
 }
 
 impl Func {
-    /// The position of parameter `i` in the source text; if unknown, the position of the function.
+    /// Returns the position of parameter `i` in the source text; if unknown, the position of the function.
     #[must_use]
     pub fn arg_span(&self, i: usize) -> Span {
         self.arg_spans.get(i).copied().unwrap_or(self.span)
     }
 
-    /// The position of result `i` in the source text; if unknown, the position of the function.
+    /// Returns the position of result `i` in the source text; if unknown, the position of the function.
     #[must_use]
     pub fn res_span(&self, i: usize) -> Span {
         self.res_spans.get(i).copied().unwrap_or(self.span)
@@ -436,7 +437,7 @@ impl Module {
         self.regions[region].ops.0 = ops;
     }
 
-    /// Removes the arguments of a region that `keep` rejects, with their locations. They must have no uses.
+    /// Removes the arguments of a region that `keep` rejects, with their locations. The removed arguments must have no uses.
     pub fn retain_args(&mut self, region: RegionId, keep: impl Fn(usize) -> bool) {
         let data = &mut self.regions[region];
         let kept = |i: &mut usize| keep(std::mem::replace(i, *i + 1));
@@ -448,7 +449,7 @@ impl Module {
         }
     }
 
-    /// Removes the results of an operation that `keep` rejects. They must have no uses.
+    /// Removes the results of an operation that `keep` rejects. The removed results must have no uses.
     pub fn retain_results(&mut self, op: OpId, keep: impl Fn(usize) -> bool) {
         let mut places = 0..;
         self.ops[op].results.retain(|_| places.next().is_some_and(&keep));
@@ -498,15 +499,15 @@ impl Module {
         value
     }
 
-    /// The tensor type of a value; `None` for quantized ones, tokens, tuples and others.
+    /// Returns the tensor type of a value; `None` for quantized tensors, tokens, tuples and others.
     #[must_use]
     #[inline]
     pub fn tensor(&self, value: ValueId) -> Option<&TensorType> {
         self.types.as_tensor(self.values[value].ty)
     }
 
-    /// The tensor type of a value as stored in memory: the elements of a quantized tensor have the storage type. `None` for tokens, tuples
-    /// and others. Use it for shapes and sizes in bytes, but not for the meaning of elements.
+    /// Returns the tensor type of a value as stored in memory: the elements of a quantized tensor have the storage type. `None` for tokens,
+    /// tuples and others. This type gives the shape and the size in bytes, but not the meaning of elements.
     #[must_use]
     #[inline]
     pub fn stored(&self, value: ValueId) -> Option<&TensorType> {
@@ -534,7 +535,7 @@ impl Module {
         self.types.shape_of(self.values[value].ty).map_or(&[], |shape| shape)
     }
 
-    /// The operation that defines a value; `None` for an argument.
+    /// Returns the operation that defines a value; `None` for an argument.
     #[must_use]
     #[inline]
     pub fn def_op(&self, value: ValueId) -> Option<OpId> {
@@ -544,7 +545,7 @@ impl Module {
         }
     }
 
-    /// The elements of an integer constant, row-major; `None` for other values, and for constants with very many elements.
+    /// Returns the elements of an integer constant, row-major; `None` for other values, and for constants with more than 1024 elements.
     #[must_use]
     pub fn constant_integers(&self, value: ValueId) -> Option<SizeList> {
         /// Above this number of elements, a constant is not a list of dimensions or sizes.
@@ -574,7 +575,7 @@ impl Module {
         (list.len() as i64 == count).then_some(list)
     }
 
-    /// The terminator of a region, if it has one.
+    /// Returns the terminator of a region, if it has one.
     #[must_use]
     #[inline]
     pub fn terminator(&self, region: RegionId) -> Option<OpId> {
@@ -588,7 +589,7 @@ impl Module {
         self.walk_where(region, |_| true)
     }
 
-    /// Every operation under `region`, in pre-order, without the regions of operations that `enters` rejects.
+    /// Returns every operation under `region`, in pre-order. The regions of operations that `enters` rejects are skipped.
     #[must_use]
     pub fn walk_where(&self, region: RegionId, enters: impl Fn(&OpKind) -> bool) -> Vec<OpId> {
         self.walk_with_regions(region, enters).0
@@ -675,7 +676,7 @@ impl Module {
         self.locs.len() > 1
     }
 
-    /// The location of an operation in the user's own program, as text, if known.
+    /// Returns the location of an operation in the user's own program, as text, if known.
     #[must_use]
     pub fn user_loc(&self, op: OpId) -> Option<String> {
         let (file, line, col) = self.locs.file_position(self.ops[op].loc.expand()?)?;

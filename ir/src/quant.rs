@@ -190,7 +190,7 @@ impl fmt::Display for QuantParams {
 }
 
 impl Quant {
-    /// Returns scales and zero points: one, one per index of [`Quant::axis`], or one per block, row-major.
+    /// Returns scales and zero points: one pair for the tensor, one for each index of [`Quant::axis`], or one for each block, row-major.
     #[must_use]
     pub fn params(&self) -> &[QuantParams] {
         match &self.kind {
@@ -308,7 +308,7 @@ impl QuantTensor {
         }
     }
 
-    /// Number of elements; `None` if a dimension is dynamic or the product overflows.
+    /// Returns the number of elements; `None` if a dimension is dynamic or the product overflows.
     #[must_use]
     pub fn num_elements(&self) -> Option<i64> {
         self.shape.iter().try_fold(1i64, |acc, &n| if n == DYNAMIC { None } else { acc.checked_mul(n) })

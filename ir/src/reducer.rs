@@ -132,7 +132,8 @@ fn extreme(dtype: DType, largest: bool) -> Option<SmallVec<[u8; 16]>> {
     }
 }
 
-/// Whether `value` is a constant whose elements are all the identity of `kind`, perhaps broadcast. Either zero is an identity of a sum.
+/// Whether `value` is a constant whose elements are all the identity of `kind`, perhaps broadcast. Both `0.0` and `-0.0` count as
+/// identities of a sum.
 #[must_use]
 pub fn is_identity(module: &Module, value: ValueId, kind: ReductionKind) -> bool {
     let Some(ty) = module.tensor(value) else { return false };

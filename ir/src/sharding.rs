@@ -203,7 +203,7 @@ impl TensorSharding {
 }
 
 impl ReductionKind {
-    /// The keyword before unreduced axes in sdy's text; empty for a sum.
+    /// Returns the keyword before unreduced axes in sdy's text; empty for a sum.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -232,7 +232,7 @@ fn push_axes(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
     }
 }
 
-/// The block size of `n` elements in `k` shards; never overflows, even for an invalid mesh.
+/// Returns the block size of `n` elements in `k` shards; never overflows, even for an invalid mesh.
 pub(crate) fn div_ceil(n: i64, k: i64) -> i64 {
     let k = k.max(1);
     // `(n + k - 1) / k` overflows near `i64::MAX`.
@@ -260,14 +260,14 @@ impl ShardingTable {
         &self.pool[id.index()]
     }
 
-    /// The sharding of a value, if it has one.
+    /// Returns the handle of the sharding of a value, if it has one.
     #[must_use]
     #[inline]
     pub fn of(&self, value: ValueId) -> Option<ShardingId> {
         self.of[value].expand()
     }
 
-    /// The sharding of a value, if it has one.
+    /// Returns the sharding of a value, if it has one.
     #[must_use]
     #[inline]
     pub fn sharding_of(&self, value: ValueId) -> Option<&TensorSharding> {

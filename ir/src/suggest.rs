@@ -4,7 +4,7 @@
 pub const EXPORT_NAMES: &str = "the arguments of the program have no names; JAX writes them with \
                                 `jax.jit(f).lower(...).as_text(debug_info=True)`";
 
-/// Longer names get no suggestion, since computing the edit distance takes quadratic time.
+/// The maximum length of a name with a suggestion, in characters: computing the edit distance takes quadratic time.
 const MAX_NAME: usize = 64;
 
 /// The edit distance between `a` and `b`: insertions, deletions, substitutions and transpositions of adjacent characters (optimal string
@@ -30,7 +30,7 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
     last[b.len()]
 }
 
-/// The known name that was probably meant: the nearest name, if it differs only in case, or by one edit in names of three to seven
+/// Returns the known name that was probably meant: the nearest name, if it differs only in case, or by one edit in names of three to seven
 /// characters, or by at most two edits in longer names.
 #[must_use]
 pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
@@ -53,8 +53,8 @@ pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Opti
         .map(|(_, known)| known)
 }
 
-/// The hint of an error about an unknown name: `did you mean model? the axes are data, model`. `what` is the plural noun for the known
-/// names, with its article.
+/// Returns the hint of an error about an unknown name: `did you mean model? the axes are data, model`. `what` is the plural noun for the
+/// known names, with its article.
 #[must_use]
 pub fn unknown_name_hint(name: &str, what: &str, known: &[&str]) -> String {
     let list = match known {

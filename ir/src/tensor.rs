@@ -55,7 +55,7 @@ impl TensorType {
         self.shape.len()
     }
 
-    /// The upper bound of each dimension, if the type has any.
+    /// Returns the upper bound of each dimension, if the type has any.
     #[must_use]
     pub fn bounds(&self) -> Option<&[i64]> {
         match &self.encoding {
@@ -70,7 +70,7 @@ impl TensorType {
         self.shape.iter().all(|&n| n != DYNAMIC)
     }
 
-    /// Number of elements; `None` if a dimension is dynamic or the product overflows.
+    /// Returns the number of elements; `None` if a dimension is dynamic or the product overflows.
     #[must_use]
     pub fn num_elements(&self) -> Option<i64> {
         self.shape.iter().try_fold(1i64, |acc, &n| if n == DYNAMIC { None } else { acc.checked_mul(n) })
@@ -84,7 +84,8 @@ impl TensorType {
         limits::size_fault(&self.shape, element).or(bounds)
     }
 
-    /// Size in bytes on the host (sub-byte elements take one byte each); `None` if unknown.
+    /// Returns the size in bytes on the host (sub-byte elements take one byte each); `None` if a dimension is dynamic or the product
+    /// overflows.
     #[must_use]
     pub fn num_bytes(&self) -> Option<i64> {
         self.num_elements()?.checked_mul(self.dtype.bytes() as i64)

@@ -9,7 +9,7 @@ use crate::{
 
 /// Inserts operations whose result types follow from their operands or from a shape.
 pub trait TensorBuild: Build {
-    /// The element type of a numeric tensor; `None` for other values.
+    /// Returns the element type of a numeric tensor; `None` for other values.
     fn dtype(&mut self, value: ValueId) -> Option<DType> {
         self.module().tensor(value).map(|ty| ty.dtype)
     }
@@ -32,7 +32,8 @@ pub trait TensorBuild: Build {
         self.op1(kind, operands, ty)
     }
 
-    /// The type of `value` with size `size` in dimension `dim`; if `value` is not a numeric tensor, its type unchanged.
+    /// Returns the type of `value` with the size `size` in dimension `dim`. If `value` is not a numeric tensor, its type is returned
+    /// unchanged.
     fn type_with_size(&mut self, value: ValueId, dim: usize, size: i64) -> TypeId {
         let module = self.module();
         let ty = module.values[value].ty;

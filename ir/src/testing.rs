@@ -29,7 +29,7 @@ pub(crate) fn ty(module: &mut Module, text: &str) -> TypeId {
     module.types.tensor(&shape, dtype.expect("an element type"))
 }
 
-/// The types with these short texts, which are separated by blanks.
+/// The types with these short texts, which are separated by whitespace.
 pub(crate) fn tys(module: &mut Module, texts: &str) -> Vec<TypeId> {
     texts.split_whitespace().map(|t| ty(module, t)).collect()
 }

@@ -13,7 +13,7 @@ use crate::{
 /// The assumed trip count of loops with an unknown trip count.
 const UNKNOWN: u64 = 8;
 
-/// Returns the trip count of the loop `op`, or the assumed one if it is unknown.
+/// Returns the trip count of the loop `op`, or the assumed trip count if it is unknown.
 pub fn trips(module: &Module, op: OpId) -> u64 {
     known_trips(module, op).unwrap_or(UNKNOWN)
 }
@@ -188,7 +188,7 @@ fn returned(module: &Module, region: RegionId, i: usize) -> Option<ValueId> {
     module.ops[module.terminator(region)?].operands.get(i).copied()
 }
 
-/// The argument index of `value`, if it is an argument of `region`.
+/// Returns the index of `value` among the arguments of `region`; `None` if it is not an argument of `region`.
 fn argument(module: &Module, region: RegionId, value: ValueId) -> Option<usize> {
     match module.values[value].def() {
         ValueDef::Arg(of, i) if of == region => Some(i as usize),

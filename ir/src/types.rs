@@ -52,7 +52,7 @@ impl TypeTable {
         &self.set[id.index()]
     }
 
-    /// The tensor type of a handle; `None` for quantized types, tokens, tuples and others.
+    /// Returns the tensor type of a handle; `None` for quantized types, tokens, tuples and others.
     #[must_use]
     #[inline]
     pub fn as_tensor(&self, id: TypeId) -> Option<&TensorType> {
@@ -62,7 +62,7 @@ impl TypeTable {
         }
     }
 
-    /// The quantized tensor type of a handle; `None` for other types.
+    /// Returns the quantized tensor type of a handle; `None` for other types.
     #[must_use]
     #[inline]
     pub fn as_quantized(&self, id: TypeId) -> Option<&QuantTensor> {
@@ -72,7 +72,8 @@ impl TypeTable {
         }
     }
 
-    /// The tensor type of a handle as stored in memory: quantized elements have their storage type. `None` for tokens, tuples and others.
+    /// Returns the tensor type of a handle as stored in memory: quantized elements have their storage type. `None` for tokens, tuples and
+    /// others.
     #[must_use]
     #[inline]
     pub fn stored(&self, id: TypeId) -> Option<&TensorType> {

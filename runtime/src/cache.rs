@@ -59,7 +59,7 @@ impl CompileCache {
         self
     }
 
-    /// The number of programs that were found in the cache, by this process.
+    /// The number of programs that this process found in the cache.
     #[must_use]
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
@@ -91,7 +91,8 @@ impl CompileCache {
             is_whole.then(|| body.to_vec())
         });
         if found.is_some() {
-            // Sets the modification time to now. It records the last use: the entry with the oldest time is removed first.
+            // Sets the modification time to now. The modification time records the last use: the entry with the oldest time is removed
+            // first.
             let _ = fs::File::open(entry).and_then(|file| file.set_modified(SystemTime::now()));
         }
         let count = if found.is_some() { &self.hits } else { &self.misses };

@@ -58,7 +58,7 @@ impl Client {
         Client::create(plugin, &options.into(), None)
     }
 
-    /// Starts this process's client of a job of several processes; all processes must call this, with a plugin of the same kind.
+    /// Starts this process's client of a job of several processes. All processes must call this function, with a plugin of the same kind.
     ///
     /// With a CPU plugin each process has its own client, all with the same number of devices. For [`Client::compile_across`], the devices
     /// of all processes are numbered from 0, in the order of the processes. With a CUDA or TPU plugin, the client has the devices of all
@@ -67,8 +67,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Those of [`Client::new`]; processes have different numbers of devices; a process is gone; the plugin does not support programs that
-    /// call host functions.
+    /// The errors of [`Client::new`]; processes have different numbers of devices; a process is gone; the plugin does not support programs
+    /// that call host functions.
     pub fn across(
         plugin: &Plugin,
         kind: PluginKind,
@@ -120,7 +120,7 @@ impl Client {
         &self.devices
     }
 
-    /// The processes of the job to which this client belongs; `None` for a client of one process.
+    /// Returns the processes of the job to which this client belongs; `None` for a client of one process.
     #[must_use]
     pub fn processes(&self) -> Option<&Processes> {
         self.processes.as_ref()
@@ -136,7 +136,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// The plugin does not provide it.
+    /// The plugin provides no description.
     pub fn platform_version(&self) -> Result<String> {
         self.raw.platform_version()
     }
@@ -160,13 +160,13 @@ impl Client {
     }
 
     /// Compiles this process's part of a program for the devices of all processes. `program` is the part of one process, in which calls of
-    /// host functions replace the collectives between processes. `options` apply to the devices of one process.
+    /// host functions replace the cross-process collectives. `options` apply to the devices of one process.
     ///
     /// All processes must compile the same text, and execute it the same number of times.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::compile`]; [`RuntimeError::Argument`] for a client of one process.
+    /// The errors of [`Client::compile`]; [`RuntimeError::Argument`] for a client of one process.
     pub fn compile_across(&self, program: &[u8], options: &CompileOptions) -> Result<LoadedExecutable> {
         let Some(processes) = &self.processes else {
             return Err(RuntimeError::Argument(
@@ -247,7 +247,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// The plugin rejects it.
+    /// The plugin rejects the bytes.
     pub fn load(&self, executable: &[u8]) -> Result<LoadedExecutable> {
         let raw = RawProgram::load(&self.raw, executable)?;
         let count = raw.devices().len();
@@ -259,7 +259,7 @@ impl Client {
         buffer.is_of(&self.raw)
     }
 
-    /// Copies an array to a device. The source may be changed as soon as this returns.
+    /// Copies an array to a device. The source may be changed as soon as this function returns.
     ///
     /// # Errors
     ///
@@ -273,12 +273,12 @@ impl Client {
         }
     }
 
-    /// Starts copying an array to a device, and returns before the copy is done if the plugin can. The array is kept alive until
-    /// the plugin has copied it, and cannot be changed meanwhile. The same array may be sent to several devices.
+    /// Starts copying an array to a device, and returns before the copy is done if the plugin supports that. The array is kept alive until
+    /// the plugin has copied it, and must not be changed before that. The same array may be sent to several devices.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::buffer_from_host`]; later errors are returned by any use of the buffer.
+    /// The errors of [`Client::buffer_from_host`]; later errors are returned by any use of the buffer.
     pub fn send(&self, array: impl Into<Arc<HostArray>>, device: &Device) -> Result<Buffer> {
         let array = array.into();
         array.check()?;

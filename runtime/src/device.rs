@@ -88,7 +88,7 @@ impl Device {
 pub struct DeviceMemory {
     /// Bytes in use.
     pub in_use: u64,
-    /// The peak of bytes in use. Here and below, `None` if the plugin does not report the number.
+    /// The peak of bytes in use. This field and the following fields are `None` if the plugin does not report the number.
     pub peak: Option<u64>,
     /// Bytes that can be allocated in total.
     pub limit: Option<u64>,
@@ -128,24 +128,23 @@ impl Buffer {
         Ok(Buffer { flight: Some(flight.clone()), ..Buffer::new(raw, device)? })
     }
 
-    /// Returns this array, with the information that the plugin stored it in this layout; `None` for the plugin's default. Nothing is
-    /// copied.
+    /// Records `layout` as the layout in which the plugin stored this array; `None` is the plugin's default layout. No data is copied.
     pub(crate) fn in_layout(self, layout: Option<Arc<DeviceLayout>>) -> Buffer {
         Buffer { layout, ..self }
     }
 
-    /// The memory layout; `None` for the plugin's default layout of this element type and shape.
+    /// Returns the memory layout; `None` for the plugin's default layout of this element type and shape.
     #[must_use]
     pub fn device_layout(&self) -> Option<&Arc<DeviceLayout>> {
         self.layout.as_ref()
     }
 
-    /// The layout as the plugin reports it; `None` if the plugin does not report it.
+    /// Returns the layout as the plugin reports it; `None` if the plugin reports no layout.
     pub(crate) fn reported_layout(&self) -> Result<Option<DeviceLayout>> {
         self.raw.layout()
     }
 
-    /// The launch that produces the content; `None` if no launch produces it.
+    /// Returns the launch that produces the content; `None` if no launch produces it.
     pub(crate) fn flight(&self) -> Option<&Arc<Flight>> {
         self.flight.as_ref()
     }
@@ -186,7 +185,7 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// The client was abandoned, or the plugin does not report it.
+    /// The client was abandoned, or the plugin does not report the memory of arrays.
     pub fn memory_kind(&self) -> Result<String> {
         self.raw.memory_kind()
     }
@@ -208,7 +207,8 @@ impl Buffer {
         self.copied_in(&there, self.layout.as_ref())
     }
 
-    /// Returns a copy on a device in this layout; `None` is the plugin's default. The elements are copied through the host.
+    /// Returns a copy of this array on `device`, stored in `layout`; `None` is the plugin's default layout. The elements are copied through
+    /// the host.
     pub(crate) fn copied_in(&self, device: &Device, layout: Option<&Arc<DeviceLayout>>) -> Result<Buffer> {
         let array = self.to_host()?;
         match layout {
@@ -220,12 +220,12 @@ impl Buffer {
         }
     }
 
-    /// Frees the memory now, even if there are clones: any later use of a clone returns [`RuntimeError::Deleted`]. An execution that reads
-    /// the buffer continues.
+    /// Frees the memory now, even if there are clones: any later use of a clone returns [`RuntimeError::Deleted`]. An execution that
+    /// already reads the buffer is not affected.
     ///
     /// # Errors
     ///
-    /// The client was abandoned, or the plugin does not support this.
+    /// The client was abandoned, or the plugin does not support freeing memory early.
     pub fn delete(&self) -> Result<()> {
         self.raw.delete()
     }
@@ -266,7 +266,7 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// Those of [`Buffer::wait`].
+    /// The errors of [`Buffer::wait`].
     pub fn to_host(&self) -> Result<HostArray> {
         self.wait_for_run()?;
         let data = self.raw.to_host(self.dtype, &self.shape)?;

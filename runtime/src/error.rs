@@ -229,7 +229,7 @@ pub enum RuntimeError {
     /// Arguments are inconsistent or out of range.
     #[error("{0}")]
     Argument(String),
-    /// The number of devices of the program does not match that of the target.
+    /// The number of devices of the program differs from the number of devices of the target.
     #[error("the program needs {program} devices, but there are {available}")]
     Devices {
         /// The number of devices of the program.
@@ -270,7 +270,7 @@ pub enum RuntimeError {
     /// An element type that the runtime or the device does not support.
     #[error("{what} does not support elements of type {dtype}")]
     ElementType {
-        /// The component that does not support it.
+        /// The component that does not support the type.
         what: &'static str,
         /// The MLIR name of the type, or the plugin's number for it.
         dtype: String,
@@ -303,7 +303,7 @@ pub enum RuntimeError {
     ChildDied {
         /// How the process ended: `was killed by signal 6 (SIGABRT)`, `exited with status 3`.
         how: String,
-        /// The end of its standard error.
+        /// The last lines that the compiler's process wrote to standard error.
         stderr_tail: String,
     },
     /// A compiled program needs more memory than a device of its target has.
@@ -331,7 +331,7 @@ pub enum RuntimeError {
     /// A job of several processes is set up incorrectly.
     #[error("{0}")]
     Processes(String),
-    /// Another process of the job is gone, or its execution failed.
+    /// Another process of the job was lost, or its execution failed.
     #[error("{reason}")]
     ProcessLost {
         /// The index of the process.
@@ -493,7 +493,7 @@ impl RuntimeError {
         }
     }
 
-    /// The action that the user can take to fix the problem, if there is one.
+    /// Returns the action that the user can take to fix the problem, if there is one.
     #[must_use]
     #[expect(clippy::too_many_lines, reason = "a table: an arm for each error")]
     pub fn hint(&self) -> Option<String> {

@@ -132,8 +132,8 @@ impl LoadedExecutable {
         self.raw.num_outputs()
     }
 
-    /// The types of the program's parameters on each device, read from the optimised program. `None` if the plugin does not provide that
-    /// program in a format that shardc can read. They are computed once.
+    /// Returns the types of the program's parameters on each device, read from the optimized program on the first call. `None` if the
+    /// plugin does not provide that program in a format that shardc can read.
     #[must_use]
     pub fn parameters(&self) -> Option<&[ArrayType]> {
         let look = || {
@@ -148,13 +148,13 @@ impl LoadedExecutable {
         let _ = self.parameters.set(Some(parameters));
     }
 
-    /// The memory layout of each parameter on a device; the inner `None` is the client's default layout for its type. Arguments in a
-    /// different layout are copied at launch. `types` are the parameters' types, from [`LoadedExecutable::parameters`]. The outer `None`
+    /// Returns the memory layout of each parameter on a device; the inner `None` is the client's default layout for its type. Arguments in
+    /// a different layout are copied at launch. `types` are the parameters' types, from [`LoadedExecutable::parameters`]. The outer `None`
     /// means that neither the plugin nor the optimised program reports layouts.
     ///
     /// # Errors
     ///
-    /// The plugin fails to answer.
+    /// The plugin's call fails.
     pub fn parameter_layouts(&self, types: &[ArrayType]) -> Result<Option<&[Option<Arc<DeviceLayout>>]>> {
         if let Some(known) = self.parameter_layouts.get() {
             return Ok(known.as_deref());
@@ -168,7 +168,7 @@ impl LoadedExecutable {
                 .and_then(|(format, program)| signature::parameter_layouts(&format, &program)),
         };
         let layouts = match found {
-            // The number of `types` is not that of the program's parameters, so the layouts are unknown.
+            // The number of `types` differs from the number of the program's parameters, so the layouts are unknown.
             Some(found) if found.len() != types.len() => return Ok(None),
             Some(found) => {
                 let found = found.into_iter().map(Some);
@@ -179,8 +179,8 @@ impl LoadedExecutable {
         Ok(self.parameter_layouts.get_or_init(|| layouts).as_deref())
     }
 
-    /// Copies arguments whose layout is not the one that the program expects. Plugins compare only the sizes of arguments, so they would
-    /// misread an array in a different layout.
+    /// Copies the arguments whose layout differs from the layout that the program expects. Plugins compare only the sizes of arguments, so
+    /// they would misread an array in a different layout.
     fn in_layouts(&self, arguments: Vec<Vec<Buffer>>) -> Result<Vec<Vec<Buffer>>> {
         let known = match self.parameter_layouts.get() {
             Some(known) => known.as_deref(),
@@ -210,7 +210,7 @@ impl LoadedExecutable {
             if from.has_same_order(&to, &ty.shape) {
                 return Ok(buffer);
             }
-            // The copy of an array in pinned host memory stays there. All other arguments are in the device's default memory.
+            // An array in pinned host memory is copied to pinned host memory. All other arguments are in the device's default memory.
             let kind = buffer.memory_kind().ok().filter(|kind| kind == "pinned_host");
             let there = kind.map(|kind| device.in_memory(&kind)).transpose()?;
             buffer.copied_in(there.as_ref().unwrap_or(device), expected.as_ref())
@@ -242,7 +242,7 @@ impl LoadedExecutable {
     ///
     /// # Errors
     ///
-    /// Those of [`LoadedExecutable::execute_with`].
+    /// The errors of [`LoadedExecutable::execute_with`].
     pub fn execute(&self, arguments: &[Vec<Buffer>]) -> Result<Vec<Vec<Buffer>>> {
         self.execute_with(arguments.to_vec(), &ExecuteOptions::default())
     }
@@ -253,8 +253,8 @@ impl LoadedExecutable {
     ///
     /// - [`RuntimeError::Inputs`] with every argument that is missing, superfluous, of the wrong type or on the wrong device. In this case
     ///   nothing is started.
-    /// - The error of a device that failed. It is returned when the other devices are done, or after a few seconds if they wait for the
-    ///   failed device.
+    /// - The error of a device that failed. The error is returned when the other devices are done, or after a few seconds if they wait for
+    ///   the failed device.
     /// - [`RuntimeError::TimeLimit`] with the finished and unfinished devices.
     ///
     /// After a timeout, and if devices still wait for a failed device, the client is abandoned, because PJRT cannot stop a program. Each
@@ -274,13 +274,13 @@ impl LoadedExecutable {
     /// Starts the program on all its devices and returns before they are done: the content of the results may not be available yet. Results
     /// can be passed to other programs; reading a result waits for its content. `arguments` as for [`LoadedExecutable::execute`].
     ///
-    /// If [`ExecuteOptions::in_flight`] executions are in flight, this waits first. Plugins may run cheap programs to their end before this
-    /// returns. The arguments may be dropped at once. If one of several executions in flight fails, the client may be abandoned, because
-    /// devices that run the next execution wait for the devices that failed.
+    /// If [`ExecuteOptions::in_flight`] executions are in flight, this function first waits until one is finished. Plugins may run cheap
+    /// programs to completion before this function returns. The arguments may be dropped at once. If one of several executions in flight
+    /// fails, the client may be abandoned, because devices that run the next execution wait for the devices that failed.
     ///
     /// # Errors
     ///
-    /// - Those of [`LoadedExecutable::execute_with`] that are found before anything is started.
+    /// - The errors of [`LoadedExecutable::execute_with`] that are found before anything is started.
     /// - The error of the execution that produces an argument, if it failed.
     /// - [`RuntimeError::TimeLimit`] if the maximum number of executions stays in flight for the whole time limit.
     ///
@@ -381,7 +381,7 @@ pub(crate) fn memory_stats(executable: &RawExecutable) -> Result<MemoryStats> {
     let code = if stats.generated_code > 0 {
         stats.generated_code
     } else {
-        // The CPU plugin omits the code size from the statistics, so another function is called. The size is 0 if that fails, too.
+        // The CPU plugin omits the code size from the statistics, so another function is called. If that call fails, too, the size is 0.
         executable.code_size().unwrap_or(0)
     };
     let host_bytes = unsigned(stats.host_argument)
@@ -390,7 +390,7 @@ pub(crate) fn memory_stats(executable: &RawExecutable) -> Result<MemoryStats> {
     let on_device =
         unsigned(stats.argument).saturating_add(unsigned(stats.output)).saturating_add(unsigned(stats.temp));
     let peak = match unsigned(stats.peak) {
-        // libtpu 0.0.51 includes host memory in the peak of device memory, so it is subtracted.
+        // libtpu 0.0.51 includes host memory in the peak of device memory, so the host memory is subtracted.
         peak if host_bytes > 0 => peak.saturating_sub(host_bytes).min(on_device),
         peak => peak,
     };

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::error::{Result, RuntimeError};
 use crate::launcher::Flight;
 
-/// A started execution: [`LoadedExecutable::launch`](crate::LoadedExecutable::launch). Cheap to clone; usable from any thread. It completes
-/// even if nobody waits for it or keeps this handle.
+/// A started execution: [`LoadedExecutable::launch`](crate::LoadedExecutable::launch). Cheap to clone; usable from any thread. The
+/// execution completes even if nobody waits for it or keeps this handle.
 #[derive(Clone, Debug)]
 pub struct Execution {
     pub(crate) flight: Arc<Flight>,
@@ -46,7 +46,7 @@ impl Execution {
         })
     }
 
-    /// The execution's times; `None` if the execution is still in flight or has failed.
+    /// Returns the execution's times; `None` if the execution is still in flight or has failed.
     #[must_use]
     pub fn times(&self) -> Option<ExecutionTimes> {
         let times = self.flight.times()?;

@@ -1,10 +1,12 @@
 //! The sharding of a global array: the block that each device holds.
 //!
 //! A dimension of `n` elements that is sharded `k` ways has blocks of `ceil(n / k)` elements. The tail of the last block, and whole blocks
-//! beyond the end, are padding whose value is unspecified. Sharding fills it with a conspicuous value; gathering and comparing ignore it.
+//! beyond the end, are padding whose value is unspecified. Sharding fills the padding with a conspicuous value; gathering and comparison
+//! ignore the padding.
 //!
-//! An array may also be unreduced: then several devices hold partial sums of one block. To shard a host array in this way, the first of
-//! these devices gets the block, and the others get zeros. To gather it, the partial sums are added.
+//! An array may also be unreduced: then several devices hold partial sums of one block. When a host array is sharded in this way, the first
+//! of these devices gets the block, and the others get zeros. When the array is gathered, the partial sums are added. For a reduction other
+//! than a sum, the others get the identity of the reduction, and gathering applies the reduction.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +25,7 @@ pub struct ShardLayout {
     local_shape: Vec<usize>,
     shards: Vec<usize>,
     blocks: Vec<Vec<usize>>,
-    /// For each device, the index of the partial sum that it holds of its block; empty if devices hold the blocks themselves.
+    /// For each device, the index of its partial sum among the partial sums of its block; empty if devices hold complete blocks.
     addends: Vec<usize>,
     combined_by: ReductionKind,
 }
@@ -31,8 +33,8 @@ pub struct ShardLayout {
 /// Two devices that should hold the same block but hold different values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplicaDisagreement {
-    /// The positions in the sharding of two devices: the first device that holds the block, and the device whose copy differs most from
-    /// that of the first.
+    /// The positions in the sharding of two devices: the first device that holds the block, and the device whose copy differs most from the
+    /// copy of the first.
     pub devices: (usize, usize),
     /// The index of the block in the grid of blocks, by dimension.
     pub block: Vec<usize>,
@@ -176,13 +178,13 @@ impl ShardLayout {
         Ok(ShardLayout { addends, combined_by: by, ..self })
     }
 
-    /// The index of the partial sum that a device holds of its block; 0 if devices hold the blocks themselves.
+    /// Returns the index of a device's partial sum among the partial sums of its block; 0 if devices hold complete blocks.
     #[must_use]
     pub fn addend(&self, device: usize) -> usize {
         self.addends.get(device).copied().unwrap_or(0)
     }
 
-    /// The number of partial sums of each block; 1 if devices hold the blocks themselves.
+    /// Returns the number of partial sums of each block; 1 if devices hold complete blocks.
     #[must_use]
     pub fn num_addends(&self) -> usize {
         self.addends.iter().max().map_or(1, |&last| last + 1)
@@ -225,19 +227,19 @@ impl ShardLayout {
         self.blocks.len()
     }
 
-    /// The index of a device's block in the grid of blocks, by dimension; `None` if the device does not exist.
+    /// Returns the index of a device's block in the grid of blocks, by dimension; `None` if the device does not exist.
     #[must_use]
     pub fn block(&self, device: usize) -> Option<&[usize]> {
         self.blocks.get(device).map(Vec::as_slice)
     }
 
-    /// The offsets of a device's block in the global array; `None` if the device does not exist.
+    /// Returns the offsets of a device's block in the global array; `None` if the device does not exist.
     #[must_use]
     pub fn offsets(&self, device: usize) -> Option<Vec<usize>> {
         Some(self.span(self.block(device)?).0)
     }
 
-    /// The sizes of a device's block without padding; `None` if the device does not exist.
+    /// Returns the sizes of a device's block without padding; `None` if the device does not exist.
     #[must_use]
     pub fn extent(&self, device: usize) -> Option<Vec<usize>> {
         Some(self.span(self.block(device)?).1)
@@ -257,7 +259,7 @@ impl ShardLayout {
     ///
     /// # Errors
     ///
-    /// Those of [`ShardLayout::shard`].
+    /// The errors of [`ShardLayout::shard`].
     pub fn shard_padded(&self, array: &HostArray, device: usize, padding: f64) -> Result<HostArray> {
         if array.shape != self.global_shape {
             return Err(RuntimeError::Layout(format!(
@@ -279,8 +281,8 @@ impl ShardLayout {
         array.slice_block(&offsets, &self.local_shape, padding)
     }
 
-    /// Assembles the array from the blocks of all devices, and adds partial sums. If several devices hold the same block, that of the first
-    /// device is used; see [`ShardLayout::check_replicas`] for a comparison of them.
+    /// Assembles the array from the blocks of all devices, and adds partial sums. If several devices hold the same block, the block of the
+    /// first device is used; [`ShardLayout::check_replicas`] compares the copies.
     ///
     /// # Errors
     ///
@@ -294,7 +296,7 @@ impl ShardLayout {
     ///
     /// # Errors
     ///
-    /// Those of [`ShardLayout::gather`]; a part of the array, or a partial sum, is on none of these devices.
+    /// The errors of [`ShardLayout::gather`]; a part of the array, or a partial sum, is on none of these devices.
     pub fn gather_at(&self, places: &[usize], shards: &[HostArray]) -> Result<HostArray> {
         let dtype = self.check_shards(places, shards)?;
         let mut blocks: BTreeMap<&[usize], BTreeMap<usize, &HostArray>> = BTreeMap::new();

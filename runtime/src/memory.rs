@@ -1,8 +1,8 @@
 //! Checks whether this machine has enough memory for an execution.
 //!
 //! Linux overcommits memory, and kills processes when it runs out. So the memory that an execution needs is first compared with the
-//! available memory (`MemAvailable`), and with the memory that is left in the limit of the process's control group (a container's or a
-//! batch system's; version 2 or 1).
+//! available memory (`MemAvailable`), and with the memory that the limit of the process's control group leaves. Containers and batch
+//! systems set such limits (cgroup version 1 or 2).
 
 use std::fmt;
 use std::fs;
@@ -21,7 +21,7 @@ pub enum MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// The limit in bytes; `None` if there is none, or if the system does not report the available memory.
+    /// Returns the limit in bytes; `None` if there is none, or if the system does not report the available memory.
     #[must_use]
     pub fn bytes(self) -> Option<u64> {
         match self {
@@ -95,7 +95,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// The memory in bytes that this process can still allocate; `None` if the system does not report it.
+/// Returns the memory in bytes that this process can still allocate; `None` if the system does not report it.
 #[must_use]
 pub fn available() -> Option<u64> {
     available_in(Path::new("/"))
@@ -151,7 +151,7 @@ struct Group {
 struct Files {
     limit: &'static str,
     usage: &'static str,
-    /// The key in the file `memory.stat` of the bytes of cached files that the kernel can drop.
+    /// The key in the file `memory.stat` for the number of bytes of cached files, which the kernel can drop.
     droppable: &'static str,
 }
 
@@ -163,7 +163,7 @@ const VERSION_1: Files = Files {
 };
 
 impl Group {
-    /// The bytes that processes of this group can still allocate; `None` if the group has no limit.
+    /// Returns the bytes that processes of this group can still allocate; `None` if the group has no limit.
     fn left(&self) -> Option<u64> {
         let read = |file: &str| fs::read_to_string(self.directory.join(file)).ok();
         let number = |file: &str| read(file)?.trim().parse::<u64>().ok();

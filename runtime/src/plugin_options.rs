@@ -23,7 +23,7 @@ pub struct CudaOptions {
     pub allocator: Option<CudaAllocator>,
     /// The maximum fraction of a GPU's memory that an allocator with a pool may use, above 0 and at most 1.
     pub memory_fraction: Option<f32>,
-    /// Whether an allocator with a pool allocates this fraction of the memory at the start.
+    /// Whether an allocator with a pool allocates [`CudaOptions::memory_fraction`] of the memory at the start.
     pub preallocate: Option<bool>,
     /// The bytes of the memory of each GPU that are reserved for collectives.
     pub collective_memory: Option<u64>,

@@ -1,6 +1,6 @@
-//! Tests of programs in several processes on this machine, with collectives between them, and the behaviour when one of them is killed.
+//! Tests of programs in several processes on this machine, with cross-process collectives, and of the behavior when a process is killed.
 //!
-//! This test has its own `main`: each process of a job is this program again, with the name of its task as argument.
+//! This test has its own `main`: each process of a job is this program again, with the name of its task as an argument.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

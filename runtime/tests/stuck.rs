@@ -32,8 +32,8 @@ module @sum attributes {mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 1 : i
 }
 "#;
 
-/// A program with an infinite loop on one device, so that the plugin does not return from the call. It computes powers of three until one
-/// is zero, which never happens.
+/// A program with an infinite loop on one device, so that the plugin does not return from the call. The loop computes powers of three until
+/// one is zero, which never happens.
 const ENDLESS: &str = r#"
 func.func public @main(%x: tensor<i32>) -> tensor<i32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>

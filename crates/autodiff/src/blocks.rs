@@ -11,7 +11,7 @@ use shardc_ir::{
 
 use crate::emit::{Arithmetic, Emit};
 
-/// Loops with fewer iterations are not split.
+/// The minimum trip count of a loop that is split.
 const LEAST_TRIPS: i64 = 4;
 
 /// Splits the loops with known trip counts in a region and in its nested regions. Returns the loops over blocks, which save only the
@@ -140,7 +140,8 @@ fn stays(module: &Module, body: RegionId, place: usize) -> bool {
     returned == module.regions[body].args.get(place)
 }
 
-/// Returns the number of iterations per block: about the square root of the trip count, and a divisor of it if there is one nearby.
+/// Returns the number of iterations per block: about the square root of the trip count. A divisor of the trip count is preferred if there
+/// is one nearby.
 fn block_of(trips: i64) -> i64 {
     let root = (trips as f64).sqrt().ceil() as i64;
     let near = (root..=2 * root).chain((root / 2 + 1..root).rev());

@@ -91,8 +91,8 @@ impl FromStr for Policy {
     }
 }
 
-/// Which results of the forward pass are offloaded to host memory. They are saved regardless of [`Keep`]. Residuals inside branches and
-/// manual computations stay on the device.
+/// Which results of the forward pass are offloaded to host memory. Offloaded results are saved regardless of [`Keep`]. Residuals inside
+/// branches and manual computations stay on the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Offload {
     /// No residuals.
@@ -129,8 +129,8 @@ pub struct Checkpoint {
     pub offload: Offload,
     /// Functions whose calls are rematerialized one by one in the backward pass. The operands of these calls and all values outside of the
     /// functions are saved; values inside of the functions are saved according to [`Checkpoint::keep`]. If there are no such functions, the
-    /// policy applies to the whole program. It always applies to loop bodies, and a named computation with the attribute [`CHECKPOINT`] has
-    /// its own policy.
+    /// policy applies to the whole program. The policy always applies to loop bodies. A named computation with the attribute [`CHECKPOINT`]
+    /// has its own policy.
     pub layers: Vec<String>,
     /// Whether loops are checkpointed in blocks: the carried state is saved at about the square root of the number of iterations, and the
     /// iterations in between are recomputed block by block.
@@ -199,7 +199,7 @@ fn may_repeat(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let is_loop = data.kind.def().effect == Effect::MayNotEnd;
     let may_repeat = |&op: &OpId| may_repeat(module, op) || module.ops[op].kind.def().effect == Effect::Ends;
-    // A composite has side effects if its decomposition has.
+    // A composite has side effects if its decomposition has side effects.
     let function = match &data.kind {
         OpKind::Composite(spec) => module.func_names.get(&spec.decomposition),
         _ => None,

@@ -20,7 +20,7 @@ pub enum CustomDerivative {
     /// The derivative is zero: the results are treated as constants.
     Nothing,
     /// A function from the operands and a tangent for each differentiable operand, to the results and a tangent for each differentiable
-    /// result. It is linear in the tangents.
+    /// result. The function must be linear in the tangents.
     Jvp {
         /// The function's name.
         function: String,

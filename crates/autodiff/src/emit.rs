@@ -58,12 +58,12 @@ pub(crate) trait Arithmetic: TensorBuild {
 
     /// A constant of the type of `value`, with all elements equal to `number`.
     fn number(&mut self, number: f64, value: ValueId) -> ValueId {
-        // `full` returns `None` only if the element type cannot be encoded. Only floats and complex numbers have derivatives, and all their
-        // types with arithmetic can be encoded.
+        // `full` returns `None` only if the element type cannot be encoded. Only floats and complex numbers have derivatives, and all of
+        // these types that support arithmetic can be encoded.
         self.full(number, value).unwrap_or(value)
     }
 
-    /// Zeros like `value`.
+    /// A tensor of zeros with the type of `value`.
     fn zeros_like(&mut self, value: ValueId) -> ValueId {
         let ty = self.type_of(value);
         self.zeros(&ty.shape, ty.dtype)

@@ -13,9 +13,9 @@ use crate::transpose::Transposed;
 
 /// Transforms a function to return derivatives of its results.
 ///
-/// The transformed function takes the original arguments. They are followed by a tangent for each differentiated argument (JVP) or a
-/// cotangent for each result (VJP), in the order of the request. It returns the results if requested, then a gradient for each
-/// differentiated argument, or a tangent for each result. Calls must have been inlined. Dead operations may remain.
+/// The transformed function takes the original arguments, followed by a tangent for each differentiated argument (JVP) or a cotangent for
+/// each result (VJP), in the order of the request. The transformed function returns the original results if requested, then a gradient for
+/// each differentiated argument, or a tangent for each result. Calls must have been inlined. Dead operations may remain.
 ///
 /// # Errors
 /// Returns an error if an argument or a result does not exist or is not differentiable (`SH1003`), or if an operation between
@@ -28,13 +28,13 @@ pub fn differentiate(module: &mut Module, func: FuncId, request: &Request) -> Re
 }
 
 /// Appends to a region the gradient of the terminator's operands [`Request::of`] with respect to values that the region reads or defines.
-/// Returns the gradients. [`Request::wrt`] is ignored. The region has no calls.
+/// Returns the gradients. [`Request::wrt`] is ignored. The region must not contain calls.
 ///
-/// The region still returns the same results, but the operands of its terminator may be different values than before.
+/// The results of the region are unchanged, but the operands of its terminator may be different SSA values than before.
 ///
 /// # Errors
-/// Returns an error if a value depends on another differentiated value, or is not differentiable (`SH1003`), or if an operation
-/// in between has no derivative (`SH1001`, `SH1004`).
+/// Returns an error if a value depends on another differentiated value, or is not differentiable (`SH1003`), or if an operation on which
+/// the gradient depends has no derivative (`SH1001`, `SH1004`).
 pub fn gradient_in_region(
     module: &mut Module,
     region: RegionId,
@@ -61,7 +61,7 @@ fn reverse(
     let Some(end) = module.terminator(body) else { return Ok(Vec::new()) };
     let of: Vec<ValueId> = request.of.iter().map(|&i| module.ops[end].operands[i]).collect();
     let types: Vec<_> = args.iter().map(|&v| module.values[v].ty).collect();
-    // A temporary region, whose arguments are the tangents of the arguments.
+    // A temporary region, whose arguments are the tangents of the function's arguments.
     let scratch = module.add_region(&types);
     let tangents = module.regions[scratch].args.clone();
     let needed = Needed::of(module, body, &of);
@@ -273,7 +273,8 @@ impl Maker<'_> {
     }
 }
 
-/// The argument or result of the function whose tangent or cotangent a new argument is: its index in [`Request::wrt`] or [`Request::of`].
+/// The purpose of a new argument: the tangent of an argument, or the cotangent of a result. The number is an index into [`Request::wrt`] or
+/// [`Request::of`].
 #[derive(Clone, Copy)]
 enum Asked {
     Argument(usize),

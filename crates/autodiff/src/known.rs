@@ -4,8 +4,8 @@
 //! error-free splits). Bit manipulations have no derivative. JAX itself differentiates the primitive: the derivative of `lgamma` is
 //! `digamma` (`jax/_src/lax/special.py`).
 //!
-//! A user's function may have the same name. So a function counts as known only if it has the signature of the primitive, converts to
-//! bits, and contains the constants of the algorithm: Euler's constant, zeta(2), and the constant of Stirling's formula.
+//! A user's function may also be named `lgamma_impl`. So a function counts as known only if it has the signature of the primitive, converts
+//! to bits, and contains the constants of the algorithm: Euler's constant, zeta(2), and the constant of Stirling's formula.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::reducer::encode;

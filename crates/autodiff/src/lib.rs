@@ -17,7 +17,7 @@
 //! * A zero tangent is symbolic: it has no value, and no operations are emitted for it.
 //! * For the cotangent `c` of a complex value `z`, the result changes by `Re(c * dz)`, without a conjugate: JAX's convention.
 //!
-//! This crate does no input or output, reads no environment and has no global state.
+//! This crate does no input or output, reads no environment variables and has no global state.
 
 mod blocks;
 mod checkpoint;

@@ -9,7 +9,7 @@ use shardc_ir::{
 use crate::emit::{Arithmetic, Emit};
 use crate::ranges::{Range, range, ranges_along};
 
-/// The gather that reads the elements that a scatter writes; `None` if the dimensions do not match.
+/// Returns the gather that reads the elements that a scatter writes; `None` if the dimensions do not match.
 pub(crate) fn gather_of(spec: &ScatterSpec, input: &[i64], updates: &[i64]) -> Option<GatherSpec> {
     let mut window = spec.update_window_dims.iter();
     let slice_sizes: SizeList = (0..input.len() as u32)

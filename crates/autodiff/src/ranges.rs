@@ -29,7 +29,7 @@ impl Range {
         Range::new(self.low.min(other.low), self.high.max(other.high))
     }
 
-    /// The intersection; `None` if it is empty.
+    /// Returns the intersection of two ranges; `None` if the intersection is empty.
     fn meet(self, other: Range) -> Option<Range> {
         let (low, high) = (self.low.max(other.low), self.high.min(other.high));
         (low <= high).then_some(Range { low, high })
@@ -42,7 +42,7 @@ impl Range {
     }
 }
 
-/// The range of the elements of `value`; `None` if they are not integers.
+/// Returns the range of the elements of `value`; `None` if the elements are not integers.
 pub(crate) fn range(module: &Module, value: ValueId) -> Option<Range> {
     Ranges { module, left: MANY, known: Vec::new(), found: FxHashMap::default() }.of(value)
 }
@@ -121,7 +121,7 @@ impl Ranges<'_> {
         }
         let Some(left) = self.left.checked_sub(1) else { return Some(limits) };
         self.left = left;
-        // If the range exceeds these limits, the value may have wrapped around.
+        // If the range exceeds the limits of the type, the value may have wrapped around.
         let found = self.made(value).filter(|r| limits.low <= r.low && r.high <= limits.high);
         let mut found = found.unwrap_or(limits);
         for &(known, range) in &self.known {
@@ -158,7 +158,7 @@ impl Ranges<'_> {
             OpKind::Iota { dim } => {
                 Some(Range::new(0, i128::from(*module.shape(value).get(*dim as usize)?) - 1))
             }
-            // The result consists of elements of the operand. This includes gathers and dynamic slices, since their indices are clamped.
+            // The result consists of elements of the operand, also for gathers and dynamic slices, since their indices are clamped.
             OpKind::Reshape
             | OpKind::BroadcastInDim { .. }
             | OpKind::Transpose { .. }
@@ -213,7 +213,8 @@ impl Ranges<'_> {
         }
     }
 
-    /// The range of all elements of `values`. Assumed conditions are ignored, since they hold only for elements at the same position.
+    /// Returns the range of all elements of `values`. Assumed conditions are ignored, since they hold only for elements at the same
+    /// position.
     fn elsewhere(&mut self, values: &[ValueId]) -> Option<Range> {
         let known = std::mem::take(&mut self.known);
         let ranges: Option<Vec<Range>> = values.iter().map(|&value| self.of(value)).collect();
@@ -269,7 +270,8 @@ impl Ranges<'_> {
     }
 }
 
-/// The range of the result of a comparison, 1 if it holds and 0 if not; `None` if that is unknown.
+/// Returns the range of the result of a comparison: 1 if the comparison always holds, 0 if it never holds; `None` if the operands' ranges
+/// do not determine this.
 fn compare(direction: CompareDirection, a: Range, b: Range) -> Option<Range> {
     use CompareDirection as D;
     let less = a.high < b.low;
@@ -296,7 +298,7 @@ fn is_bool(module: &Module, value: ValueId) -> bool {
     module.tensor(value).is_some_and(|ty| ty.dtype.class() == DTypeClass::Bool)
 }
 
-/// The range of `op(a, b)` without regard to the limits of its type; `None` if the range is unknown.
+/// Returns the range of `op(a, b)` without regard to the limits of its type; `None` if the range is unknown.
 fn binary(op: BinaryOp, a: Range, b: Range) -> Option<Range> {
     Some(match op {
         BinaryOp::Add => Range::new(a.low + b.low, a.high + b.high),

@@ -72,7 +72,7 @@ fn masked(dtype: DType, bytes: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(bytes.iter().map(|b| b & mask).collect())
 }
 
-/// The bytes of a `dense_resource`, which is a hexadecimal blob at the end of the file. Its first four bytes are the alignment.
+/// Returns the bytes of a `dense_resource`, which is a hexadecimal blob at the end of the file. Its first four bytes are the alignment.
 fn resource(module: &Module, key: &str) -> Result<Vec<u8>, Diagnostic> {
     let bad = |what: &str| Diagnostic::invalid("SH0506", format!("the resource `{key}` {what}"));
     let text = module.resources.as_deref().unwrap_or_default();

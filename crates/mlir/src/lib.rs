@@ -47,8 +47,8 @@ impl Default for LowerOptions {
 /// Lowers `module` and writes it as MLIR bytecode.
 ///
 /// # Errors
-/// The module has operations that must be partitioned first (`sdy.manual_computation`, Shardy collectives such as `sdy.all_gather`), or an
-/// attribute or type in text form that MLIR rejects, or it is invalid.
+/// The module is invalid; it has operations that must be partitioned first (`sdy.manual_computation`, Shardy collectives such as
+/// `sdy.all_gather`); or it has an attribute or a type in text form that MLIR rejects.
 pub fn to_bytecode(module: &Module, options: &LowerOptions) -> Result<Vec<u8>, Diagnostic> {
     let session = session::Session::new();
     let module = legalized(module, options)?;
@@ -66,8 +66,8 @@ pub fn write_bytecode(module: &Module, locations: bool) -> Result<Vec<u8>, Diagn
     if let Some(kept) = module.kept.iter().find(|kept| !kept.text.starts_with('"')) {
         return Err(kept.unsupported("SH0508"));
     }
-    // MLIR does not know the dialects here, so it would write properties in a form that readers with these dialects cannot
-    // parse.
+    // The dialects are not registered in this context, so MLIR would write their properties in a form that readers with these dialects
+    // cannot parse. The printed text therefore contains attributes instead of properties.
     let form = PrintForm::GenericAttributes;
     let text = shardc_stablehlo::print(module, &PrintOptions { form, locations, ..PrintOptions::default() });
     let session = session::Session::without_dialects();

@@ -26,7 +26,7 @@ impl<'c> Locs<'c> {
         Ok(locs)
     }
 
-    /// The MLIR location for a location of the module; the unknown location if there is none.
+    /// Returns the MLIR location for a location of the module, or the unknown location for `None`.
     pub(crate) fn of(&self, loc: PackedOption<LocId>) -> Location<'c> {
         loc.expand().map_or(self.unknown, |id| self.get(id))
     }

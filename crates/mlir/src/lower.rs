@@ -135,7 +135,7 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
         Ok(out)
     }
 
-    /// The attributes of all parameters or results; `None` if there are none.
+    /// Returns the attributes of all parameters or results; `None` if no parameter or result has any.
     fn signature_attrs(
         &mut self,
         dicts: &[AttrDict],

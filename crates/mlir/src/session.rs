@@ -18,8 +18,8 @@ impl Session {
         session
     }
 
-    /// A context with the dialect `builtin` only. The verifier of `func.call` is not loaded: within an unregistered operation,
-    /// it would look up the function there and fail.
+    /// Creates a context with the dialect `builtin` only. The dialect `func` is not loaded: within an unregistered operation, the verifier
+    /// of `func.call` would look up the function there and fail.
     pub(crate) fn without_dialects() -> Self {
         let context = Context::new_with_threading(false);
         let errors = ffi::collect_errors(&context);

@@ -2,7 +2,7 @@
 
 use shardc_ir::{Module, OpId, RegionId, Rewriter};
 
-/// Removes the operations for which `is_edge` holds in a function body. Their operands replace their results.
+/// Removes the operations of a function body for which `is_edge` holds. The results of a removed operation are replaced by its operands.
 pub(super) fn remove(module: &mut Module, body: RegionId, is_edge: impl Fn(&Module, OpId) -> bool) {
     remove_in(&mut Rewriter::new(module), body, &is_edge);
 }

@@ -1,7 +1,7 @@
 //! Shardy's pipelines: its passes, in its order.
 //!
-//! They exist for comparison with Shardy, including the printed text. The compiler runs [`propagate`](shardc_passes::propagate) on
-//! a program without calls instead, which computes the same shardings in less time.
+//! The pipelines exist for comparison with Shardy, including the printed text. Instead of them, the compiler runs
+//! [`propagate`](shardc_passes::propagate) on a program without calls, which computes the same shardings in less time.
 
 use shardc_ir::{Diagnostic, Module};
 use shardc_passes::driver::pass_options::{PassOption, PassOptions};
@@ -20,9 +20,9 @@ const KEEP_RULES: PassOption = PassOption::flag("keep-sharding-rules");
 const EVEN: PassOption = PassOption::on("update-non-divisible-input-output-shardings");
 /// Writes the mesh into each sharding.
 const INLINE_MESHES: PassOption = PassOption::on("inline-meshes");
-/// Moves the debug information about sharding origins from edges to operations, before edges are removed.
+/// Moves the debug information about sharding origins from data-flow edges to operations, before the edges are removed.
 const DUMP_ORIGINS: PassOption = PassOption::flag("dump-sharding-origins");
-/// Moves the debug information about propagation edges in the same way.
+/// Moves the debug information about propagation steps from data-flow edges to operations, before the edges are removed.
 const DUMP_EDGES: PassOption = PassOption::flag("dump-propagation-edges");
 
 const PASSES: &[Pass] = &[

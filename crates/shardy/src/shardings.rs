@@ -53,7 +53,7 @@ pub(super) fn mesh_of(
         .find(|&mesh| !module.meshes[mesh].is_maximal())
 }
 
-/// The shardings of a function's parameters; see [`filled`].
+/// Returns the shardings of a function's parameters; see [`filled`].
 pub(super) fn of_params(module: &mut Module, func: FuncId) -> Option<Vec<ShardingId>> {
     let args = module.regions[module.funcs[func].body?].args.clone();
     let given: Vec<_> = args.iter().map(|&v| module.shardings.of(v)).collect();
@@ -61,7 +61,7 @@ pub(super) fn of_params(module: &mut Module, func: FuncId) -> Option<Vec<Shardin
     filled(module, &given, &ranks)
 }
 
-/// The shardings of a function's results; see [`filled`].
+/// Returns the shardings of a function's results; see [`filled`].
 pub(super) fn of_results(module: &mut Module, func: FuncId) -> Option<Vec<ShardingId>> {
     let data = &module.funcs[func];
     let rank = |&ty| module.types.stored(ty).map_or(0, TensorType::rank);
@@ -71,8 +71,8 @@ pub(super) fn of_results(module: &mut Module, func: FuncId) -> Option<Vec<Shardi
     filled(module, &given, &ranks)
 }
 
-/// The functions that can be called from outside the program, and whose result shardings must not change: the entry, or if there is none,
-/// every public function.
+/// Returns the functions that can be called from outside the program, and whose result shardings must not change: the entry, or if there is
+/// none, every public function.
 pub(super) fn entries(module: &Module) -> Vec<FuncId> {
     if module.funcs.len() == 1 {
         return module.funcs.keys().collect();

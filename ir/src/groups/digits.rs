@@ -17,7 +17,8 @@ pub struct Digit {
 pub(super) struct Digits(pub(super) SmallVec<[Digit; 3]>);
 
 impl Digit {
-    /// The stride of the next more major digit, `stride * size`. In a multiple of it, this digit and all more minor digits are zero.
+    /// Returns the stride of the next more major digit, `stride * size`. In a multiple of that stride, this digit and all more minor digits
+    /// are zero.
     #[must_use]
     pub fn end(self) -> u64 {
         u64::from(self.stride) * u64::from(self.size)
@@ -32,7 +33,7 @@ impl Digit {
 }
 
 impl Digits {
-    /// The digits, with adjacent ones merged; `None` if the product of their sizes exceeds 32 bits.
+    /// Creates the digits, with adjacent ones merged; `None` if the product of their sizes exceeds 32 bits.
     pub(super) fn new(digits: impl IntoIterator<Item = Digit>) -> Option<Digits> {
         let mut merged: SmallVec<[Digit; 3]> = SmallVec::new();
         for digit in digits.into_iter().filter(|digit| digit.size != 1) {
@@ -52,8 +53,8 @@ impl Digits {
         let mut digits: SmallVec<[Digit; 3]> = SmallVec::new();
         let (mut period, count) = (1, ids.len());
         while period < count {
-            // The stride of the next digit is the value after one period of the previous digits; its size is determined by the end of the
-            // pattern.
+            // The stride of the next digit is the value after one period of the previous digits. Its size is the number of multiples of the
+            // stride before the pattern ends.
             let stride = u32::try_from(ids.clone().nth(period)?).ok().filter(|&stride| stride > 0)?;
             let multiples = ids.clone().step_by(period).zip(0..);
             let size = multiples.take_while(|&(id, i)| id == i * i64::from(stride)).count();

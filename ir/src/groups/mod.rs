@@ -17,7 +17,7 @@ use self::digits::{DigitValues, Digits};
 /// Replica groups, each an ordered list of device ids, or source-target pairs of a permute; cheap to clone.
 ///
 /// Groups are equal, with equal hashes, if they list the same ids in the same order, independently of how they were created: groups that
-/// have a strided form always use it.
+/// have a strided form are always stored in it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ReplicaGroups(Form);
 
@@ -58,8 +58,8 @@ impl Default for Rows {
 }
 
 impl StridedGroups {
-    /// Groups of the devices `0..n`: the digits `groups` of a device id select its group, and the digits `members` its index in the group.
-    /// Both are listed from major to minor. `None` if these are not the digits of `0..n`.
+    /// Creates groups of the devices `0..n`. The digits `groups` of a device id select its group, and the digits `members` its index in the
+    /// group. Both lists of digits are from major to minor. `None` if the digits in both lists together are not the digits of `0..n`.
     fn new(
         groups: impl IntoIterator<Item = Digit>,
         members: impl IntoIterator<Item = Digit>,
@@ -113,7 +113,7 @@ impl Listed {
         }
     }
 
-    /// The strided form of these groups.
+    /// Returns the strided form of these groups; `None` if they have no such form.
     fn strided(&self) -> Option<StridedGroups> {
         let Rows::Even { count, width } = self.rows else { return None };
         if self.ids.first() != Some(&0) {
@@ -159,8 +159,8 @@ impl ReplicaGroups {
         Self::matrix(pairs.into_iter().flat_map(|(source, target)| [source, target]).collect(), 2)
     }
 
-    /// Groups of all devices `0..n`: the digits `groups` of a device id select its group, and the digits `members` its index in the group.
-    /// Both are listed from major to minor. `None` if these are not the digits of `0..n`.
+    /// Creates groups of all devices `0..n`. The digits `groups` of a device id select its group, and the digits `members` its index in the
+    /// group. Both lists of digits are from major to minor. `None` if the digits in both lists together are not the digits of `0..n`.
     #[must_use]
     pub fn strided(
         groups: impl IntoIterator<Item = Digit>,
@@ -179,7 +179,8 @@ impl ReplicaGroups {
         }
     }
 
-    /// The strided form of the groups, if they have one. Every device of `0..n` is then in exactly one group.
+    /// Returns the strided form of the groups; `None` if they have no such form. In the strided form, every device of `0..n` is in exactly
+    /// one group.
     #[must_use]
     pub fn as_strided(&self) -> Option<&StridedGroups> {
         match &self.0 {
@@ -212,7 +213,7 @@ impl ReplicaGroups {
         }
     }
 
-    /// The size of each group; `None` if sizes differ or there is no group.
+    /// Returns the size of each group; `None` if sizes differ or there is no group.
     #[must_use]
     pub fn group_size(&self) -> Option<usize> {
         match &self.0 {
@@ -234,7 +235,7 @@ impl ReplicaGroups {
         }
     }
 
-    /// The group at an index; `None` beyond the last.
+    /// Returns the group at an index; `None` if the index is out of range.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Group<'_>> {
         (index < self.len()).then(|| match &self.0 {
@@ -254,8 +255,8 @@ impl ReplicaGroups {
         self.iter().flatten()
     }
 
-    /// The group of a device, and its index there. The time is linear in the number of digits for strided groups, and in the number of
-    /// ids for lists.
+    /// Returns the index of the group that contains a device, and the index of the device in that group. The time is linear in the number
+    /// of digits for strided groups, and in the number of ids for lists.
     #[must_use]
     pub fn place_of(&self, device: i64) -> Option<(usize, usize)> {
         match &self.0 {
@@ -393,7 +394,7 @@ impl<'a> Group<'a> {
         self.len() == 0
     }
 
-    /// The id at an index; `None` beyond the last.
+    /// Returns the id at an index; `None` if the index is out of range.
     #[must_use]
     pub fn get(self, place: usize) -> Option<i64> {
         match self.0 {
@@ -408,7 +409,7 @@ impl<'a> Group<'a> {
         self.get(0)
     }
 
-    /// Source and target, if this is a pair.
+    /// Returns source and target if the group is a source-target pair; `None` for other sizes.
     #[must_use]
     pub fn pair(self) -> Option<(i64, i64)> {
         (self.len() == 2).then_some((self.get(0)?, self.get(1)?))

@@ -23,7 +23,7 @@ pub(crate) fn bounds_fit(a: &TensorType, b: &TensorType) -> bool {
     within(a, b) && within(b, a)
 }
 
-/// Whether all dimensions are static, except at most one bounded one.
+/// Whether all dimensions are static, except for at most one bounded dimension.
 pub(crate) fn one_bounded_at_most(tensor: &TensorType) -> bool {
     let mut unknown = (0..tensor.rank()).filter(|&d| tensor.shape.get(d) == Some(&DYNAMIC));
     match (unknown.next(), unknown.next()) {

@@ -287,7 +287,7 @@ fn bitcast_convert(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     let (Some(from), Some(to)) = (width(cx, cx.ty(0)?), results.first().and_then(|&ty| width(cx, ty))) else {
         return Err(Fail::Unknown);
     };
-    // The tensor with the narrower elements has an additional last dimension, over the pieces of each wide element.
+    // The tensor with the narrower elements has an additional last dimension, with one index for each narrow element in a wide element.
     let fits = match from.cmp(&to) {
         std::cmp::Ordering::Equal => shape_fits(&operand.shape, &result.shape),
         std::cmp::Ordering::Greater => split_fits(&operand.shape, from, &result.shape, to),
@@ -320,7 +320,7 @@ fn constant(cx: &Ctx<'_>, dense: &Dense, results: &[TypeId]) -> Res<()> {
     let result = only(cx, results)?;
     ensure!(result.is_static(), "a constant must have a static shape, got {result}");
     if results.first().is_some_and(|&ty| cx.module.types.as_quantized(ty).is_some()) {
-        // The elements have the storage type, which is not compared with `result`, a tensor of the expressed type.
+        // The elements of the operand have the storage type, so they are not compared with `result`, a tensor of the expressed type.
         return Ok(());
     }
     match dense {

@@ -49,7 +49,7 @@ fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option
             }
         }
     }
-    // A size that another operand makes static gets no bound: I17 rejects a dimension with a static size and a bound.
+    // A size that another operand makes static gets no bound: the verifier (I17) rejects a dimension with a static size and a bound.
     for (limit, &size) in limits.iter_mut().zip(&shape) {
         if size != DYNAMIC {
             *limit = DYNAMIC;
@@ -58,7 +58,8 @@ fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option
     Ok((shape, encoding(&limits)))
 }
 
-/// Returns the shape to which two operands broadcast. Dimension `i` of the operand of lower rank is dimension `dims[i]` of the other.
+/// Returns the shape to which two operands broadcast. Dimension `i` of the operand of lower rank is dimension `dims[i]` of the other
+/// operand.
 fn along(cx: &Ctx<'_>, dims: &DimList) -> Res<Shape> {
     let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
     let (large, small) = if a.rank() > b.rank() { (a, b) } else { (b, a) };

@@ -22,7 +22,8 @@ fn written_size(spec: &CollectiveSpec) -> Option<i64> {
     spec.groups.iter().map(|g| g.iter().filter(|&id| id >= 0).count() as i64).max()
 }
 
-/// Infers one result per operand, with its shape changed by `f`; if `reduces` is true, with the element type that the region uses.
+/// Infers one result per operand: `f` computes its shape from the type of the operand. If `reduces` is true, the region determines its
+/// element type.
 fn each(cx: &Ctx<'_>, reduces: bool, f: impl Fn(&TensorType) -> Res<Shape>) -> Res<Types> {
     let result = |i: usize| -> Res<Ty> {
         let operand = cx.tensor(i)?;

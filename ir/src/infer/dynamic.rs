@@ -106,8 +106,8 @@ pub(crate) fn pad(cx: &Ctx<'_>, result: &TensorType) -> Res<()> {
     let (Some(low), Some(high)) = (cx.constant(2), cx.constant(3)) else { return Ok(()) };
     for (d, (&n, &m)) in operand.shape.iter().zip(&result.shape).enumerate() {
         let want = on_size(n, |n| {
-            // An empty dimension has no gaps. Saturating, since the sizes are arbitrary constants of the program; a saturated size fits no
-            // result (`limits::MAX_BYTES`).
+            // An empty dimension has no interior padding. The arithmetic saturates, since the sizes are arbitrary constants of the program;
+            // a saturated size fits no result (`limits::MAX_BYTES`).
             let between = (n - 1).max(0).saturating_mul(interior[d]);
             n.saturating_add(between).saturating_add(low[d]).saturating_add(high[d])
         });

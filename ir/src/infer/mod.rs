@@ -39,8 +39,8 @@ pub struct InferError(pub String);
 
 /// Infers the result types of an operation, and interns them.
 ///
-/// Results of matmuls, convolutions and reductions may have a wider element type than their operands. Unless a region determines it, the
-/// inferred type has the element type of the operands.
+/// Results of matmuls, convolutions and reductions may have a wider element type than their operands. Unless a region determines the
+/// element type, the inferred type has the element type of the operands.
 ///
 /// # Errors
 /// Returns an error if the operands do not fit the operation, or if they do not determine the result types: constants, `iota`, `convert`,
@@ -179,7 +179,7 @@ impl<'m> Ctx<'m> {
     }
 
     /// Returns the element type in which region `region` reduces elements of type `dtype` to value `i`; `dtype` if the region is missing.
-    /// Fails unless this type is of the same class as `dtype` and at least as wide; any float type is accepted for floats.
+    /// Fails unless the region's type has the same class as `dtype` and is at least as wide. For floats, any float type is accepted.
     pub(crate) fn accumulated(&self, region: usize, i: usize, dtype: DType) -> Res<DType> {
         let yielded = self.yields(region).and_then(|mut types| types.nth(i));
         let Some(body) = yielded.and_then(|ty| self.module.types.as_tensor(ty)) else { return Ok(dtype) };

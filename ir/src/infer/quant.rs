@@ -29,7 +29,7 @@ pub(crate) fn element_fits(a: &Quant, b: &Quant) -> bool {
     a.storage == b.storage && a.expressed == b.expressed && a.axis().is_some() == b.axis().is_some()
 }
 
-/// Whether a reduction of elements of one type may be computed in the other.
+/// Whether a reduction of elements of type `from` may be computed with elements of type `to`.
 fn promotes(from: &Quant, to: &Quant) -> bool {
     let bits = |q: &Quant| q.storage.map_or(0, |s| s.bits);
     from.expressed == to.expressed && bits(from) <= bits(to)
@@ -270,7 +270,7 @@ fn add(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
 /// Fails unless an operation that only moves elements preserves scales and zero points.
 fn same_scale(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
     let (Some(from), Some(to)) = (element(cx.module, a), element(cx.module, c)) else { return Ok(()) };
-    // If per-tensor and per-axis must not be mixed, `element_fits` has already rejected the types.
+    // If an operation must not mix per-tensor and per-axis types, `element_fits` has already rejected the types.
     if from.axis().is_some() != to.axis().is_some() {
         return Ok(());
     }
@@ -345,7 +345,7 @@ fn broadcast(cx: &Ctx<'_>, dims: &DimList, a: TypeId, c: TypeId) -> Res<()> {
         types.display(a),
         types.display(c)
     );
-    // A dimension of size 1 with one scale is broadcast to size `n` with `n` scales, which must all be equal to it.
+    // A dimension of size 1 with one scale is broadcast to size `n` with `n` scales, which must all be equal to the scale of the operand.
     let repeats = from.shape[i] != 1 || params.first().is_none_or(|one| wide.iter().all(|p| p == one));
     ensure!(
         repeats,
@@ -410,7 +410,7 @@ fn reduction(cx: &Ctx<'_>, region: usize, operands: &[TypeId]) -> Res<()> {
     let yields: SmallVec<[TypeId; 2]> = yields.collect();
     for (i, &ty) in operands.iter().enumerate() {
         let (Some(from), false) = (element(cx.module, ty), yields.is_empty()) else { continue };
-        // The operands are inputs, then initial values. Both are combined in the types that the body returns.
+        // The operands are inputs, then initial values. Inputs and initial values are combined in the types that the body returns.
         let to = yields[i % yields.len()];
         let fits = element(cx.module, to).is_some_and(|to| promotes(from, to));
         ensure!(

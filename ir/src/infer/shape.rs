@@ -202,7 +202,7 @@ pub(crate) fn times(cx: &Ctx<'_>, size: i64, n: i64) -> Res<i64> {
     checked(cx, product)
 }
 
-/// Returns a size divided by `n`, which must divide it.
+/// Returns a size divided by `n`; fails unless the size is a multiple of `n`.
 pub(crate) fn divided(cx: &Ctx<'_>, size: i64, n: i64, dim: usize) -> Res<i64> {
     ensure!(n > 0, "{} splits dimension {dim} into {n} parts, expected at least 1", cx.name());
     ensure!(

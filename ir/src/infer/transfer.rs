@@ -156,7 +156,7 @@ pub(crate) fn async_start(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     };
     let want = module.types.display(first);
     ensure!(
-        // Compared as text: this IR does not parse future types, and both types are printed in the same way.
+        // The types are compared as text: this IR does not parse future types, and both types are printed in the same way.
         promised(cx, result) == Some(&want),
         "async_start gives {}, expected !stablehlo.future<{want}>",
         module.types.display(result)

@@ -8,7 +8,7 @@ use super::AttrType;
 /// The properties of an operation's kind: a row in the operation table.
 #[derive(Debug)]
 pub struct OpDef {
-    /// Full name, with dialect; empty for [`OpKind::Opaque`](super::OpKind::Opaque), which has its own.
+    /// Full name, with dialect; empty for [`OpKind::Opaque`](super::OpKind::Opaque), whose payload contains the name.
     pub name: &'static str,
     /// Inherent attributes, sorted by name: bytecode has them in this order, without names.
     pub attrs: &'static [AttrDef],
@@ -136,7 +136,7 @@ pub enum Effect {
     Unknown,
 }
 
-/// The operand elements that a result element depends on. This determines the order of propagation, as in Shardy.
+/// The operand elements that a result element depends on. This dependence determines the order of propagation, as in Shardy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// The elements at the same position of the operands.
@@ -254,7 +254,7 @@ impl Arity {
         }
     }
 
-    /// The number of operands, results or regions, if it is fixed.
+    /// Returns the number of operands, results or regions; `None` if the number is not fixed.
     #[must_use]
     pub fn exactly(self) -> Option<usize> {
         match self {

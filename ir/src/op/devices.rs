@@ -8,7 +8,7 @@ pub struct CollectiveSpec {
     /// Groups of device ids, or pairs for a permute; each group has the same size. `-1` pads ragged groups.
     pub groups: ReplicaGroups,
     /// The groups as mesh axes (`#stablehlo.replica_group_mesh_axes<...>`), verbatim, if they were written in this form. Code that changes
-    /// the groups must clear this.
+    /// the groups must clear this field.
     pub mesh_axes: Option<Box<str>>,
     /// The channel; `None` for cross-replica collectives.
     pub channel: Option<Channel>,

@@ -219,7 +219,7 @@ impl BinaryOp {
         self.def().name
     }
 
-    /// Whether `a op b` equals `b op a`; MLIR prints a reduction by such an operation in its short form.
+    /// Whether `a op b` equals `b op a`; MLIR prints a reduction by a commutative operation in its short form.
     #[must_use]
     pub const fn is_commutative(self) -> bool {
         self.def().commutative

@@ -4,7 +4,8 @@
 //! that an [`OpKind`] stays small.
 //!
 //! * this file: the list of operations;
-//! * [`table`]: properties of each kind, one row per operation; [`elementwise`]: those of element-wise operations; [`def`]: the columns;
+//! * [`table`]: properties of each kind, one row per operation; [`elementwise`]: properties of element-wise operations; [`def`]: the
+//!   columns;
 //! * [`specs`]: payloads of computations; [`devices`]: payloads with devices and meshes;
 //! * [`words`]: enumerations; [`names`]: the operations' names.
 
@@ -33,7 +34,7 @@ pub use self::words::*;
 use crate::{Attr, Dense, ShardingId};
 
 /// The attribute with the original name of an operation that is parsed as a different operation (`stablehlo.dot` as
-/// `stablehlo.dot_general`). It is never printed.
+/// `stablehlo.dot_general`). The attribute is never printed.
 pub const SPELLING_ATTR: &str = "shardc.spelling";
 
 /// A list of dimension numbers.
@@ -155,7 +156,7 @@ pub enum OpKind {
     TriangularSolve(Box<TriangularSpec>),
     /// Loop: region 0 is the condition, region 1 the body; both take the loop-carried values.
     While,
-    /// Region `i` runs, where `i` is operand 0 (the last one if out of range).
+    /// Region `i` runs, where `i` is operand 0; the last region runs if `i` is out of range.
     Case,
     /// Region 0 runs if operand 0 is true, else region 1.
     If,
@@ -225,8 +226,7 @@ pub enum OpKind {
     },
     /// Random numbers from a generator without explicit state; operand 2 is the shape.
     Rng(RngDistribution),
-    /// An operation that takes as an operand (such as the shape of the result) what the static form of the operation has as an attribute;
-    /// `dynamic_reshape`, ...
+    /// An operation with an operand (such as the shape of the result) in place of an attribute of its static form; `dynamic_reshape`, ...
     Dynamic(DynamicOp),
     /// The size of dimension `dim`, an `i32` scalar.
     GetDimensionSize {
@@ -331,8 +331,8 @@ pub enum OpKind {
 }
 
 impl OpKind {
-    /// Hashes the variant and the static attributes in which operations on one operand usually differ, such as slice bounds: a value may
-    /// have thousands of slices. Equal kinds have equal hashes; different kinds may collide.
+    /// Hashes the variant and those static attributes in which operations on the same operand usually differ, such as slice bounds: a value
+    /// may have thousands of slices. Equal kinds have equal hashes; different kinds may collide.
     pub fn hash_places(&self, state: &mut impl Hasher) {
         discriminant(self).hash(state);
         match self {

@@ -15,7 +15,8 @@ impl OpKind {
         }
     }
 
-    /// The name for messages. For an operation such as `custom_call`, it includes the callee (`stablehlo.custom_call @my_attention`).
+    /// Returns the name for messages. For an operation such as `custom_call`, the name includes the callee:
+    /// `stablehlo.custom_call @my_attention`.
     #[must_use]
     pub fn title(&self) -> Cow<'_, str> {
         match self {
@@ -47,7 +48,7 @@ impl OpKind {
         }
     }
 
-    /// The replica groups and channel of a collective of the partitioned program; `None` for other operations.
+    /// Returns the replica groups and channel of a collective of the partitioned program; `None` for other operations.
     #[must_use]
     pub fn collective(&self) -> Option<&CollectiveSpec> {
         match self {

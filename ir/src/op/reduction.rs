@@ -18,7 +18,7 @@ impl ReductionKind {
         }
     }
 
-    /// The reduction that combines with `op`, if collectives support it.
+    /// Returns the reduction that combines with `op`, if collectives support it.
     #[must_use]
     pub fn from_op(op: BinaryOp) -> Option<Self> {
         [Self::Add, Self::Mul, Self::Max, Self::Min, Self::And, Self::Or, Self::Xor]

@@ -31,7 +31,7 @@ impl SliceSpec {
         spec
     }
 
-    /// The only sliced dimension of a tensor of this shape; `None` if zero or several dimensions are sliced.
+    /// Returns the only sliced dimension of a tensor with the shape `shape`; `None` if no dimension or several dimensions are sliced.
     #[must_use]
     pub fn cut_dim(&self, shape: &[i64]) -> Option<usize> {
         let is_whole = |&d: &usize| self.start[d] == 0 && self.limit[d] == shape[d] && self.stride[d] == 1;
@@ -221,7 +221,7 @@ impl CustomCallSpec {
     /// the function's name or another key.
     pub const KEPT: &str = "shardc.call.";
 
-    /// If the custom call stands for the call of a function, the rest of its target after [`CustomCallSpec::KEPT`].
+    /// Returns the rest of the target after [`CustomCallSpec::KEPT`], if the custom call stands for the call of a function.
     #[must_use]
     pub fn kept_callee(&self) -> Option<&str> {
         self.target.strip_prefix(Self::KEPT)

@@ -32,22 +32,22 @@ use super::{
     OpKind, UnaryOp,
 };
 
-/// An attribute that is always present.
+/// Declares an attribute that is always present.
 const fn need(name: &'static str, ty: AttrType) -> AttrDef {
     AttrDef { name, ty, presence: Presence::Required, since: 1 }
 }
 
-/// An optional attribute, and its value in VHLO if it is absent.
+/// Declares an optional attribute; `absent` is the value in VHLO of an attribute that is absent.
 const fn may(name: &'static str, ty: AttrType, absent: Absent) -> AttrDef {
     AttrDef { name, ty, presence: Presence::Optional(absent), since: 1 }
 }
 
-/// An optional attribute that was added in the second version of the operation.
+/// Declares an optional attribute that was added in the second version of the operation.
 const fn later(name: &'static str, ty: AttrType, absent: Absent) -> AttrDef {
     AttrDef { since: 2, ..may(name, ty, absent) }
 }
 
-/// An attribute with a number per dimension; if it is absent, all numbers are 1.
+/// Declares an attribute with a number per dimension; if the attribute is absent, all numbers are 1.
 const fn ones(name: &'static str) -> AttrDef {
     may(name, Ints, Absent::All(1))
 }

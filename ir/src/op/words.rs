@@ -122,8 +122,8 @@ words! {
 }
 
 impl CompareType {
-    /// The comparison type that must be written explicitly for this element type: `SIGNED` for signed integers, because XLA would otherwise
-    /// compare two constants as unsigned. `None` for other element types.
+    /// Returns the comparison type that must be written explicitly for this element type: `SIGNED` for signed integers, because XLA would
+    /// otherwise compare two constants as unsigned. `None` for other element types.
     #[must_use]
     pub fn of_integers(dtype: DType) -> Option<CompareType> {
         Some(Self::default_for(dtype)).filter(|how| *how == Self::Signed)

@@ -15,7 +15,7 @@ impl UseCounts {
         UseCounts::of(module, &module.walk(region))
     }
 
-    /// Counts the uses by these operations, without those in their regions.
+    /// Counts the uses by these operations, but not the uses in their regions.
     #[must_use]
     pub fn of(module: &Module, ops: &[OpId]) -> UseCounts {
         let mut counts = SecondaryMap::with_capacity(module.values.len());

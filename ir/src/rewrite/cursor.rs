@@ -112,8 +112,8 @@ impl<'m> Rewriter<'m> {
         }
     }
 
-    /// Advances to the next operation of the current region, and replaces its operands. The previous operation stays, unless it was
-    /// erased. Returns `None` after the last operation and leaves the region.
+    /// Advances to the next operation of the current region, and applies the recorded replacements to its operands. The previous operation
+    /// stays, unless it was erased. Returns `None` after the last operation and leaves the region.
     pub fn next_op(&mut self) -> Option<OpId> {
         let frame = self.frames.last_mut()?;
         frame.put_current();
@@ -168,13 +168,13 @@ impl<'m> Rewriter<'m> {
         self.erase();
     }
 
-    /// Replaces `old` by `new` in the operands of all operations that are visited from now on.
+    /// Records that `new` replaces `old` in the operands of all operations that are visited from now on.
     pub fn stand_for(&mut self, old: ValueId, new: ValueId) {
         let new = self.values.get(new);
         self.values.insert(old, new);
     }
 
-    /// Applies the replacements so far to the operands of all operations in a region and in its nested regions.
+    /// Applies the recorded replacements to the operands of all operations in a region and in its nested regions.
     pub fn rewrite_under(&mut self, region: RegionId) {
         for op in self.module.walk(region) {
             self.values.rewrite(&mut self.module.ops[op].operands);
@@ -203,7 +203,7 @@ impl<'m> Rewriter<'m> {
     }
 
     /// Removes all operations that were inserted into the current region since the checkpoint. The current operation must be the same as at
-    /// the checkpoint, and must not be kept yet, since the inserted operations are then right before it.
+    /// the checkpoint, and [`Rewriter::keep`] must not have been called for it, so that the inserted operations are directly before it.
     pub fn undo(&mut self, to: Checkpoint) {
         if let Some(frame) = self.frames.last_mut() {
             debug_assert!(frame.current.is_none_or(|(_, waits)| waits), "what was kept is undone");

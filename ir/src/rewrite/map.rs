@@ -47,7 +47,8 @@ impl ValueMap {
         }
     }
 
-    /// Replaces `old` by `new`, even if `new` has a replacement itself.
+    /// Replaces `old` by `new`. If `new` has a replacement itself, a chain results, which [`ValueMap::resolve`] follows and
+    /// [`ValueMap::get`] does not.
     #[inline]
     pub fn insert(&mut self, old: ValueId, new: ValueId) {
         self.to[old] = new.into();

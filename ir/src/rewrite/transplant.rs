@@ -30,7 +30,7 @@ pub fn transplant_func(from: &Module, func: FuncId, into: &mut Module) -> FuncId
     into.add_func(data)
 }
 
-/// Maps entities of one module to those of the other.
+/// Maps the entities of the module `from` to the entities of the module `into`.
 struct Transplant<'a> {
     from: &'a Module,
     into: &'a mut Module,
@@ -61,7 +61,7 @@ impl Transplant<'_> {
 
     fn loc(&mut self, loc: PackedOption<LocId>) -> PackedOption<LocId> {
         let Some(loc) = loc.expand() else { return loc };
-        // This is not recursive, since locations nest as deeply as calls were inlined.
+        // The traversal uses an explicit stack: locations nest as deeply as calls were inlined, and recursion could overflow the stack.
         let mut open = vec![loc];
         while let Some(&id) = open.last() {
             if self.locs.contains_key(&id) {

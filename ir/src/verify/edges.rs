@@ -137,7 +137,7 @@ fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(),
             FlowNode::Result(at) => ("result", at, op.results.as_slice()),
         };
         let Some(&value) = usize::try_from(at).ok().and_then(|i| values.get(i)) else {
-            // The edges of a `func_data_flow_edge` may refer to values that the operation itself does not have.
+            // The propagation edges of a `func_data_flow_edge` may refer to operands or results that the operation itself does not have.
             return match op.kind {
                 OpKind::FuncDataFlowEdge => Ok(()),
                 _ => Err(format!("refers to {what} {at}, but the operation has {}", values.len())),

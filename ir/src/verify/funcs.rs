@@ -66,7 +66,7 @@ fn check_calls(report: &mut Report<'_>, order: &[OpId]) {
             _ => continue,
         };
         let Some(&func) = module.func_names.get(callee) else {
-            // I10 reports an unknown callee when types are checked.
+            // The check of invariant I10 (calls) reports an unknown callee when types are checked.
             continue;
         };
         let params = &module.funcs[func].params;

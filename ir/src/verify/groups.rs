@@ -1,13 +1,13 @@
-//! Verifies I14 and I15: replica groups and permutes.
+//! Verifies invariants I14 (replica groups) and I15 (permutes).
 
 use super::Report;
 use crate::{CollectiveSpec, Module, OpId, OpKind};
 
-/// The number of devices to which the ids in a collective's groups refer, if the module specifies it (`mhlo.num_replicas`,
+/// Returns the number of devices to which the ids in a collective's groups refer, if the module specifies it (`mhlo.num_replicas`,
 /// `mhlo.num_partitions`).
 ///
-/// Specification, section "Collective ops": global ids refer to the devices of all replicas and partitions. Otherwise, with a channel, ids
-/// of all-to-all, permute and broadcast refer to partitions; those of other collectives refer to replicas.
+/// The rule is from the specification, section "Collective ops": global ids refer to the devices of all replicas and partitions. Otherwise,
+/// with a channel, ids of all-to-all, permute and broadcast refer to partitions; ids of other collectives refer to replicas.
 fn num_devices(module: &Module, kind: &OpKind, spec: &CollectiveSpec) -> Option<i64> {
     let (replicas, partitions) = (module.num_replicas()?, module.num_partitions()?);
     if spec.use_global_device_ids {

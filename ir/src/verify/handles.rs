@@ -201,7 +201,8 @@ fn kind_ok(kind: &OpKind, mesh: impl Fn(MeshId) -> bool, sharding: impl Fn(Shard
             let lists = spec.in_shardings.iter().chain(&spec.out_shardings);
             lists.flatten().all(|&s| sharding(s))
         }
-        // An operation whose table row has an attribute with handles is invalid here: if it is new, an arm above must check its handles.
+        // An operation that has no arm above must not have attributes with handles. A new operation with handles needs an arm that checks
+        // them.
         kind => !kind.def().attrs.iter().any(AttrDef::has_handles),
     }
 }

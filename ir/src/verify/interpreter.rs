@@ -1,5 +1,5 @@
-//! Verifies I16 for `interpreter.run_parallel`: the programs exist, and the types of inputs and results match. Tests of StableHLO's
-//! reference interpreter run programs on several devices with this operation.
+//! Verifies invariant I16 for `interpreter.run_parallel`: the programs exist, and the types of inputs and results match. Tests of
+//! StableHLO's reference interpreter run programs on several devices with this operation.
 
 use super::Report;
 use super::codes::ATTRIBUTE;

@@ -1,7 +1,7 @@
 //! The verifier: invariants of every module that a pass takes or returns.
 //!
-//! Each invariant has a diagnostic code. A module that satisfies I1 to I3 may be walked without checking handles; the other invariants
-//! are checked only then. Operations that are in no region are not part of the program: only their handles must be in range.
+//! Each invariant has a diagnostic code. A module that satisfies I1 to I3 may be walked without checking handles; the other invariants are
+//! checked only if I1 to I3 hold. Operations that are in no region are not part of the program: only their handles must be in range.
 //!
 //! * **I1** (SH0201) Handles. Every handle that the module stores is in range: of values, operations, regions, types, meshes, shardings
 //!   and locations. Types and locations refer only to types and locations that were interned earlier. Sizes are not negative, and neither
@@ -32,8 +32,8 @@
 //! * **I15** (SH0215) Permutes. No device sends twice, none receives twice.
 //! * **I16** (SH0216) Attributes that are kept as text. If their form is known, they fit the operation: `result_accuracy`, the algorithm
 //!   of a `dot_general`, layouts, aliases and configuration of a `custom_call`, the programs of an `interpreter.run_parallel`.
-//! * **I17** (SH0217) Types. There is one bound per dimension, and none for a static size; zero points fit the storage type, scales the
-//!   expressed type, and there is one for each index of the quantized dimension; the elements of futures are tensors.
+//! * **I17** (SH0217) Types. There is one bound per dimension, and none for a static size. Zero points fit the storage type, and scales the
+//!   expressed type; a per-axis type has one scale for each index of the quantized dimension. The elements of futures are tensors.
 //! * **I18** (SH0218) Shardy. Sharding rules fit their operation; unreduced values are reduced with the reduction that their
 //!   sharding names; Shardy's attributes have the kind that their name implies.
 //! * **I19** (SH0219) Donations. A parameter is donated (`tf.aliasing_output`) to an existing result, and no two parameters are donated

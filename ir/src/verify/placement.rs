@@ -148,9 +148,9 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
 
 /// The effect of a collective on the axes of its operand.
 struct Exchanged<'m> {
-    /// For each dimension, the axes that no longer shard it.
+    /// For each dimension, the axes that shard it only before the collective.
     lost: Vec<AxisList>,
-    /// For each dimension, the axes that shard it only afterwards.
+    /// For each dimension, the axes that shard it only after the collective.
     gained: Vec<AxisList>,
     reduced: &'m [AxisRef],
     /// The axes along which the value becomes unreduced.

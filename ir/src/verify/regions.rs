@@ -13,7 +13,7 @@ enum Expect {
     Type(TypeId),
     /// A tensor with a given element type: a scalar, or a tensor with the shape of another value.
     Element(Element),
-    /// A tensor with the shape of the value without this dimension, and this element type.
+    /// A tensor with the shape of a value without one of its dimensions, and with this element type.
     Slice(ValueId, u32, DType),
 }
 
@@ -90,8 +90,8 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     let scalars = |values: &[ValueId]| -> Option<Expects> {
         values.iter().map(|&v| module.tensor(v).map(|t| scalar(t.dtype))).collect()
     };
-    // The expected arguments of a region that combines: the accumulators (as in `list`), then one element for each accumulator, of any
-    // float type if it is a float.
+    // The expected arguments of a region that combines: the accumulators (as in `list`), then one element for each accumulator. If an
+    // accumulator is a float, its element may be of any float type.
     let twice = |list: &Expects| -> Expects {
         list.iter().copied().chain(list.iter().map(|e| e.any_float())).collect()
     };
@@ -184,7 +184,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
 }
 
-/// The values that a region returns. The check of invariant I5 reports a region without terminator.
+/// Returns the values that a region returns; none for a region without terminator, which the check of invariant I5 reports.
 pub(super) fn yielded(module: &Module, region: RegionId) -> &[ValueId] {
     module.terminator(region).map_or(&[], |end| &module.ops[end].operands)
 }

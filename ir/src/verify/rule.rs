@@ -1,4 +1,4 @@
-//! Verifies I18 for `sdy.sharding_rule`: the rule fits the operands and results of its operation.
+//! Verifies invariant I18 for `sdy.sharding_rule`: the rule fits the operands and results of its operation.
 
 use std::fmt::Write as _;
 

@@ -2,7 +2,8 @@
 
 use smallvec::SmallVec;
 
-/// The rest of the text that is parsed. Every parsing function first skips blanks, and returns `None` if the text does not match.
+/// The rest of the text that is parsed. Parsing functions return `None` if the text does not match. They skip leading whitespace unless
+/// their doc says otherwise.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scan<'a> {
     rest: &'a str,
@@ -13,7 +14,7 @@ impl<'a> Scan<'a> {
         Scan { rest: text }
     }
 
-    /// The rest, without leading blanks.
+    /// The rest, without leading whitespace.
     pub(super) fn rest(&mut self) -> &'a str {
         self.rest = self.rest.trim_start();
         self.rest
@@ -25,7 +26,7 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// Skips `token`, which must follow immediately, without blanks.
+    /// Skips `token`, which must follow immediately, without whitespace before it.
     pub(super) fn eat_here(&mut self, token: &str) -> Option<()> {
         self.rest = self.rest.strip_prefix(token)?;
         Some(())
@@ -36,7 +37,7 @@ impl<'a> Scan<'a> {
         self.rest = self.rest.get(bytes..).unwrap_or(self.rest);
     }
 
-    /// Reads a sequence of digits, which must follow immediately, without blanks.
+    /// Reads a sequence of digits, which must follow immediately, without whitespace before it.
     pub(super) fn digits(&mut self) -> Option<&'a str> {
         let end = self.rest.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, rest) = self.rest.split_at(end);
@@ -44,7 +45,7 @@ impl<'a> Scan<'a> {
         (!digits.is_empty()).then_some(digits)
     }
 
-    /// Reads and returns everything before the character `end`, and skips that character.
+    /// Reads and returns everything before the character `end`, including whitespace, and skips that character.
     pub(super) fn until(&mut self, end: char) -> Option<&'a str> {
         let (text, rest) = self.rest.split_once(end)?;
         self.rest = rest;

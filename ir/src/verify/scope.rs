@@ -1,4 +1,4 @@
-//! Verifies the second part of I13: no value in a `sdy.manual_computation` is sharded along its manual axes.
+//! Verifies the second part of invariant I13: no value in a `sdy.manual_computation` is sharded along its manual axes.
 
 use super::Report;
 use super::structure::Program;

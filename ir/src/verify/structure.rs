@@ -47,7 +47,7 @@ pub(super) struct ManualScope {
     pub(super) parent: u32,
 }
 
-/// The operations of the program; `None` if invariant I2 or I3 is violated, so that it must not be walked.
+/// Returns the operations of the program; `None` if invariant I2 or I3 is violated, so that the program must not be walked.
 pub(super) fn check(report: &mut Report<'_>) -> Option<Program> {
     let module = report.module;
     let mut walk = Walk {
@@ -90,8 +90,7 @@ impl Walk<'_, '_> {
                 self.leave(region);
                 continue;
             };
-            // The stack returns to an operation after each of its regions; `first` means that no region has been
-            // entered yet.
+            // The walk returns to an operation after each of its regions; `first` means that no region has been entered yet.
             let (first, last) = (frame.sub == 0, frame.at + 1 == ops.len());
             if first {
                 if self.op_seen[id.index()] {

@@ -12,7 +12,7 @@ pub(super) fn check_sizes(report: &mut Report<'_>, order: &[OpId]) {
     check_each(report, order, "SH0201", size_fault);
 }
 
-/// Verifies I17, the constraints on types except sizes.
+/// Verifies invariant I17: the constraints on types except sizes.
 pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) {
     check_each(report, order, "SH0217", fault);
 }

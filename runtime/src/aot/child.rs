@@ -71,7 +71,7 @@ enum Answer {
         hint: Option<String>,
     },
     Health(Health),
-    /// The number of devices of the program does not match that of the target.
+    /// The number of devices of the program differs from the number of devices of the target.
     Devices {
         program: usize,
         available: usize,
@@ -143,8 +143,8 @@ pub(crate) fn look_in_child(program: &Path, kind: PluginKind, plugin: &Path) -> 
     }
 }
 
-/// Runs a task for a kind of plugin in a child process. Returns the child's answer, and an error that tells how the child ended, for
-/// callers that cannot use the answer. The answer is `None` if the child failed.
+/// Runs a task for a kind of plugin in a child process. Returns the child's answer, which is `None` if the child failed, and an error that
+/// describes how the child ended. Callers return this error if they cannot use the answer.
 fn ask(
     (program, kind): (&Path, PluginKind),
     request: &Path,

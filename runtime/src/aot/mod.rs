@@ -1,8 +1,8 @@
 //! Ahead-of-time compilation, including for devices that this machine does not have, with a report of memory use per device, cost and
 //! collectives.
 //!
-//! The TPU compiler aborts its process on some invalid programs. To survive that, call [`compile_in_child`]: it runs a copy of the calling
-//! program as `PROGRAM __aot-compile REQUEST.json`, and that copy calls [`run_child`].
+//! The TPU compiler aborts its process on some invalid programs. To survive such an abort, call [`compile_in_child`]: it runs a copy of the
+//! calling program as `PROGRAM __aot-compile REQUEST.json`, and that copy calls [`run_child`].
 
 mod child;
 mod gpus;
@@ -149,10 +149,11 @@ fn topology(target: &Target, name: &str, plugin: &Plugin) -> Result<(Arc<RawTopo
 
 /// Compiles a program in this process and returns the compiler's report.
 ///
-/// For `cpu` and `cuda` this starts a client, with as many virtual devices on the CPU as the program needs. For `tpu:` targets, and for
-/// `cuda:` targets with a kind and a number of GPUs, the compiler gets a description of the devices, which need not exist. If the machine
-/// has a GPU, XLA chooses GPU kernels by timing them there; otherwise it chooses those that it expects to be fast. **The TPU compiler may
-/// abort the process**. It queries the network for a TPU unless `TPU_SKIP_MDS_QUERY` is set (see [`crate::plugin::quiet_plugin_logs`]).
+/// For `cpu` and `cuda`, this function starts a client, with as many virtual devices on the CPU as the program needs. For `tpu:` targets,
+/// and for `cuda:` targets with a kind and a number of GPUs, the compiler gets a description of the devices, which need not exist. If the
+/// machine has a GPU, XLA chooses GPU kernels by timing them on that GPU; otherwise it chooses those that it expects to be fast. **The TPU
+/// compiler may abort the process**. The TPU compiler queries the network for a TPU unless `TPU_SKIP_MDS_QUERY` is set (see
+/// [`crate::plugin::quiet_plugin_logs`]).
 ///
 /// # Errors
 ///
@@ -170,8 +171,8 @@ pub fn compile(request: &CompileRequest) -> Result<CompileReport> {
             let (topology, ids) = topology(&request.target, name, &plugin)?;
             let wanted = request.options.num_devices();
             let chosen = request.options.device_ids.clone().unwrap_or(ids.clone());
-            // The program must use all devices of the slice: the compiler requires it for v5e, and for other kinds fewer devices are most
-            // likely a mistake.
+            // The program must use all devices of the slice. The compiler requires this for v5e; for other kinds, a program with fewer
+            // devices is most likely a mistake.
             if chosen.len() != wanted || ids.len() != wanted {
                 return Err(RuntimeError::Devices { program: wanted, available: ids.len() });
             }

@@ -23,8 +23,8 @@ impl Target {
         Target { kind: PluginKind::Cpu, topology: None }
     }
 
-    /// Parses a target. The TPU compiler checks names of TPU slices, since it knows the generations. Names of GPUs are checked against this
-    /// library's table.
+    /// Parses a target. Names of TPU slices are checked later, by the TPU compiler, which knows the TPU generations. Names of GPUs are
+    /// checked against this library's table.
     ///
     /// # Errors
     ///
@@ -71,13 +71,13 @@ impl Target {
         self.kind
     }
 
-    /// The topology name of devices that need not exist, such as `v5e:4x4` or `h100:8`; `None` for this machine's devices.
+    /// Returns the topology name of devices that need not exist, such as `v5e:4x4` or `h100:8`; `None` for this machine's devices.
     #[must_use]
     pub fn topology(&self) -> Option<&str> {
         self.topology.as_deref()
     }
 
-    /// The kind and the grid of the GPUs of a target such as `cuda:h100:8`; `None` for other targets.
+    /// Returns the kind and the grid of the GPUs of a target such as `cuda:h100:8`; `None` for other targets.
     pub(crate) fn gpus(&self) -> Option<(&'static Gpu, Grid)> {
         self.topology().filter(|_| self.kind == PluginKind::Cuda).and_then(gpus)
     }

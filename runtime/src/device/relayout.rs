@@ -35,9 +35,9 @@ fn unsupported(array: &HostArray, layout: &DeviceLayout) -> RuntimeError {
     RuntimeError::DeviceLayout { ty: array.ty().to_string(), layout: layout.to_string() }
 }
 
-/// Returns whether a transfer that requests a layout really stores the elements in that layout. To test it, a small array is copied to the
-/// device and back. It is read back in the dimension order that the plugin reports, so its elements differ if the plugin only reports the
-/// layout without using it.
+/// Returns whether a transfer that requests a layout really stores the elements in that layout. For the test, a small array is copied to
+/// the device, and read back in the dimension order that the plugin reports. If the plugin only reports the layout without using it, the
+/// elements differ.
 fn honors(dtype: DType, device: &RawDevice, layout: &DeviceLayout) -> bool {
     let shape: Vec<usize> = (0..layout.rank()).map(|dim| 2 + dim % 3).collect();
     let probe = || -> Result<bool> {
@@ -77,7 +77,7 @@ fn converted(array: &HostArray, device: &RawDevice, layout: &DeviceLayout) -> Re
     if device.uses_default_memory() { Ok(result) } else { result.copy_to(device) }
 }
 
-/// Returns each layout of `found`, or `None` if it is unknown or the client's default layout for the array's type.
+/// Returns the layouts `found`, with `None` for each layout that is unknown or has the dimension order of the client's default layout.
 pub(crate) fn unlike_default(
     client: &Arc<RawClient>,
     types: &[ArrayType],

@@ -95,7 +95,7 @@ pub(super) unsafe trait Call: Structure {
     const NAME: &'static str;
 }
 
-/// Declares a C structure that begins with the two fields that all structures have.
+/// Declares a C structure that begins with the two fields that all structures have (its size, and a pointer to extensions).
 macro_rules! structure {
     ($name:ident { $($field:ident: $ty:ty,)* }) => {
         #[repr(C)]

@@ -36,7 +36,7 @@ const REQUIRED: &[(usize, &str)] = &[
     (abi::EventOnReady::SLOT, abi::EventOnReady::NAME),
 ];
 
-/// The signature of all functions of the table except the two of [`VoidFunction`].
+/// The signature of all functions of the table, except the two functions with the signature [`VoidFunction`].
 type Function = unsafe extern "C" fn(*mut c_void) -> *mut abi::Error;
 /// The signature of `PJRT_Error_Destroy` and `PJRT_Error_Message`.
 type VoidFunction = unsafe extern "C" fn(*mut c_void);
@@ -54,7 +54,7 @@ impl Api {
                 .map_err(|e| fail(format!("it is not a PJRT plugin: {}", with_source(&e))))?;
         // SAFETY: the function takes nothing and returns a table that lives as long as the library.
         let table = unsafe { entry() };
-        // The plugin starts threads that are never joined: unloading it would unmap their code.
+        // The plugin starts threads that are never joined: unloading the library would unmap the code that they run.
         std::mem::forget(library);
         // SAFETY: the plugin returned this table, which lives as long as the library, which is never unloaded.
         let api = unsafe { Api::of(table, path) }?;
@@ -107,7 +107,7 @@ impl Api {
         (table.major_version, table.minor_version)
     }
 
-    /// The first element of the linked list of the plugin's extensions; null if it has none. The list never changes.
+    /// Returns the first element of the linked list of the plugin's extensions; null if it has none. The list never changes.
     pub(super) fn extensions(&self) -> *mut c_void {
         // SAFETY: the table lives as long as the process, and its head is the same in every version of the API.
         unsafe { self.table.as_ref() }.extension_start
@@ -188,8 +188,8 @@ impl Api {
             self.call_void(&mut message);
             text(message.message, message.message_size)
         };
-        // SAFETY: every loaded plugin has `PJRT_Error_GetCode`, which has the common signature. The error is alive. If this call fails, its
-        // error is ignored.
+        // SAFETY: every loaded plugin has `PJRT_Error_GetCode`, which has the signature [`Function`]. The error is alive. If this call
+        // fails, its own error is ignored.
         unsafe {
             let function: Function = std::mem::transmute(self.slot(abi::ErrorGetCode::SLOT));
             function(ptr::from_mut(&mut code).cast());
@@ -218,7 +218,7 @@ impl Api {
     }
 }
 
-/// Returns the message of an error of the dynamic loader: that of the system, if the error contains it.
+/// Returns the message of an error of the dynamic loader, or the system's message if the error contains one.
 fn with_source(error: &libloading::Error) -> String {
     use std::error::Error as _;
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
@@ -251,7 +251,7 @@ pub(super) unsafe fn slice<'a, T>(start: *const T, size: usize) -> &'a [T] {
 mod tests {
     use super::*;
 
-    /// Returns a table of `slots` functions, all non-null except that with index `missing`, as words.
+    /// Returns the words of a table with `slots` functions. All are non-null, except the function with the index `missing`.
     fn table(slots: usize, missing: Option<usize>) -> Vec<usize> {
         let head = size_of::<ApiTable>() / size_of::<usize>();
         let mut words = vec![0usize; head + slots];

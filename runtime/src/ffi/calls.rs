@@ -1,5 +1,5 @@
-//! Functions of this process that compiled programs call as custom calls. They implement collectives between processes, for plugins that do
-//! not implement such collectives.
+//! Functions of this process that compiled programs call as custom calls. They implement cross-process collectives, for plugins that do not
+//! implement such collectives.
 //!
 //! These functions are registered with a plugin by name, for the life of the process. A call finds the job and the launch to which it
 //! belongs through the execution context of the launch. So there is no global state, and each client can have its own job.
@@ -23,7 +23,7 @@ use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
 use crate::processes::{ATTRIBUTE, COLLECTIVE_TARGET, FIRST_DEVICE_TARGET, Job};
 
-/// The platform name for which functions are registered; it is that of the CPU plugin.
+/// The platform name for which functions are registered: the name that XLA uses for the CPU plugin.
 const PLATFORM: &str = "HOST";
 /// The name under which the type [`Launch`] is registered with XLA. The execution context of a launch contains data of this type.
 const CONTEXT_TYPE: &str = "shardc.launch";
@@ -43,7 +43,7 @@ handle! {
     RawContext(abi::ExecuteContext), keeps api: Arc<Api>, via ExecuteContextDestroy.context
 }
 
-/// The execution context of a launch, and its data. It lives until all devices of the launch are done.
+/// The execution context of a launch, and its data. Context and data live until all devices of the launch are done.
 pub(super) struct LaunchContext {
     // This field is dropped first, because it points to `launch`.
     raw: RawContext,

@@ -27,7 +27,7 @@ handle! {
 
 /// The object for which an executable was compiled, which must outlive it.
 pub(super) enum Origin {
-    /// The executable is the description of this loaded executable, which keeps its client alive.
+    /// The executable was obtained from this loaded executable, which keeps its client alive.
     Loaded(Arc<RawLoadedExecutable>),
     /// The topology for which the executable was compiled.
     Topology(Arc<RawTopology>),
@@ -58,8 +58,8 @@ pub(crate) struct RawProgram {
     across: Option<Across>,
 }
 
-/// The data for launches of a program that runs in several processes. Each process has the devices of its own client, and collectives
-/// between processes call functions of the process.
+/// The data for launches of a program that runs in several processes. Each process has the devices of its own client, and cross-process
+/// collectives call functions of the process.
 #[derive(Clone)]
 pub(crate) struct Across {
     /// The job to which this process belongs.
@@ -139,7 +139,7 @@ impl RawProgram {
         RawProgram { across: Some(across), ..self }
     }
 
-    /// The data for launches in several processes; `None` for a program that runs in one process.
+    /// Returns the data for launches in several processes; `None` for a program that runs in one process.
     pub(super) fn processes(&self) -> Option<&Across> {
         self.across.as_ref()
     }
@@ -297,8 +297,8 @@ impl RawExecutable {
     }
 }
 
-/// Returns the elements of a C array of named values. An element may be larger than [`abi::NamedValue`], because newer plugins add fields;
-/// it starts with its size.
+/// Returns the elements of a C array of named values. Every element starts with its size. An element may be larger than
+/// [`abi::NamedValue`], because newer plugins add fields.
 ///
 /// # Errors
 ///

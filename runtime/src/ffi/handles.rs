@@ -106,12 +106,12 @@ unsafe impl Sync for RawClient {}
 
 impl Drop for RawClient {
     fn drop(&mut self) {
-        // Does not destroy the client: the plugin would wait for threads that wait forever for other devices.
+        // Does not destroy the client: the plugin's destructor waits for all threads, and some threads wait forever for other devices.
         if self.launcher.is_lost() {
             return;
         }
         let mut arguments = abi::ClientDestroy { client: self.ptr, ..abi::ClientDestroy::empty() };
-        // SAFETY: objects of the client keep it alive, so none is left; it is destroyed once.
+        // SAFETY: every object of the client keeps the client alive, so no object is left, and the client is destroyed once.
         let _ = unsafe { self.api.call(&mut arguments) };
     }
 }
@@ -170,7 +170,7 @@ impl RawDevice {
         RawDevice { layout, ..self.clone() }
     }
 
-    /// The layout requested for new buffers with `rank` dimensions; `None` for the plugin's default.
+    /// Returns the layout requested for new buffers with `rank` dimensions; `None` for the plugin's default.
     pub(crate) fn layout(&self, rank: usize) -> Option<&Arc<DeviceLayout>> {
         self.layout.as_ref().filter(|layout| layout.rank() == rank)
     }

@@ -183,7 +183,7 @@ impl<'a> Incoming<'a> {
     ///
     /// # Errors
     ///
-    /// Those of [`Incoming::arguments`].
+    /// The errors of [`Incoming::arguments`].
     pub(super) fn results(&self) -> Result<Vec<Block<'a>>> {
         // SAFETY: the list belongs to the frame.
         unsafe { blocks(&self.frame.results) }
@@ -289,7 +289,7 @@ impl Block<'_> {
         unsafe { self.buffer.as_ref() }
     }
 
-    /// The element type; an error if collectives between processes do not support it.
+    /// Returns the element type, or an error if cross-process collectives do not support the type.
     pub(super) fn dtype(&self) -> Result<DType> {
         dtype_of(self.buffer().dtype)
     }
@@ -302,7 +302,7 @@ impl Block<'_> {
         dims.iter().map(size).collect()
     }
 
-    /// A pointer to the elements, and their size in bytes; the pointer is null only if the size is zero.
+    /// Returns a pointer to the elements, and their size in bytes; the pointer is null only if the size is zero.
     pub(super) fn place(&self) -> Result<(*mut u8, usize)> {
         let size = HostArray::byte_size(self.dtype()?, &self.shape()?)?;
         let data = self.buffer().data;
@@ -321,7 +321,7 @@ impl Block<'_> {
     }
 }
 
-/// Returns the element type with this enum value in XLA; an error if collectives between processes do not support it.
+/// Returns the element type with this enum value in XLA; an error if cross-process collectives do not support the type.
 fn dtype_of(number: c_int) -> Result<DType> {
     Ok(match number {
         1 => DType::I1,

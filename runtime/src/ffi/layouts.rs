@@ -103,7 +103,7 @@ impl Api {
 }
 
 impl RawExecutable {
-    /// The layouts that the program expects its parameters to have; `None` if the plugin does not report them.
+    /// Returns the layouts that the program expects its parameters to have; `None` if the plugin does not report them.
     pub(crate) fn parameter_layouts(&self) -> Result<Option<Vec<DeviceLayout>>> {
         let mut arguments = ParameterLayouts { executable: self.ptr, ..ParameterLayouts::empty() };
         // SAFETY: the executable is alive, and the layouts belong to it.
@@ -117,7 +117,7 @@ impl RawExecutable {
 }
 
 impl RawBuffer {
-    /// The buffer's memory layout; `None` if the plugin does not report it.
+    /// Returns the buffer's memory layout; `None` if the plugin does not report it.
     pub(crate) fn layout(&self) -> Result<Option<DeviceLayout>> {
         let api = self.client.api();
         let mut arguments = BufferLayout { buffer: self.ptr, ..BufferLayout::empty() };
@@ -163,7 +163,7 @@ impl RawBuffer {
 }
 
 impl RawClient {
-    /// The default layout of arrays of this element type and shape; `None` if the plugin does not report it.
+    /// Returns the default layout of arrays of this element type and shape; `None` if the plugin does not report it.
     pub(crate) fn default_layout(
         self: &Arc<Self>,
         dtype: DType,

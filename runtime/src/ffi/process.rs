@@ -2,8 +2,8 @@
 
 /// Sets environment variables of this process that have no value; returns whether they were set.
 ///
-/// C code reads the environment without Rust's lock, so a write is sound only while no other thread runs. This is checked; if other threads
-/// run, or the number of threads is unknown, nothing is changed.
+/// C code reads the environment without Rust's lock, so a write is sound only while no other thread runs. If other threads run, or the
+/// number of threads is unknown, this function changes nothing.
 pub(crate) fn set_environment_defaults(defaults: &[(&str, &str)]) -> bool {
     if !single_threaded() {
         return false;

@@ -33,12 +33,12 @@ impl RawClient {
         Ok(buffer)
     }
 
-    /// Starts copying an array to a device, and keeps the array alive until the copy is done. Errors after this returns are reported by
-    /// uses of the buffer.
+    /// Starts copying an array to a device, and keeps the array alive until the copy is done. Later errors of the copy are returned by any
+    /// use of the buffer.
     ///
     /// # Errors
     ///
-    /// Those of [`RawClient::buffer`].
+    /// The errors of [`RawClient::buffer`].
     pub(crate) fn send(self: &Arc<Self>, array: Arc<HostArray>, device: &RawDevice) -> Result<RawBuffer> {
         let release = Box::new(self.launcher.release()?);
         // SAFETY: the array is kept until the event is ready.
@@ -59,7 +59,7 @@ impl RawClient {
         if let Err(error) = unsafe { self.api().call(&mut arguments) } {
             // SAFETY: a callback that was not registered is not called, so this function still owns the box.
             let kept = unsafe { Box::from_raw(kept) };
-            // The plugin may still read the array, so this waits for the event.
+            // The plugin may still read the array, so this function waits for the event.
             // SAFETY: the event is alive until its handle is dropped.
             let _ =
                 unsafe { self.api().call(&mut abi::EventAwait { event: ptr, ..abi::EventAwait::empty() }) };

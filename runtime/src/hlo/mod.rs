@@ -77,8 +77,8 @@ fn count(module: &Module, devices: usize) -> Collectives {
                 None => (instruction.opcode.as_str(), false),
             };
             let Some(&kind) = KINDS.iter().find(|&&kind| kind == opcode) else { continue };
-            // The TPU compiler writes a reduce-scatter as a fusion whose name says so and which contains an all-reduce, or as an all-reduce
-            // and a slice.
+            // The TPU compiler writes a reduce-scatter either as an all-reduce in a fused computation whose name contains
+            // `all-reduce-scatter`, or as an all-reduce and a slice.
             let is_scattered = kind == "all-reduce"
                 && (computation.name.contains("all-reduce-scatter")
                     || is_scattered(instruction, computation, group_size(instruction, devices), &callee));
@@ -116,8 +116,8 @@ fn sent_bytes<'k>(
 ) -> (&'k str, f64) {
     let k = group_size(instruction, devices).max(1) as f64;
     let mut shape = instruction.shape.as_ref();
-    // The shape of an asynchronous all-gather or permute is a tuple (operand, result, ...), so the second element is used. That of an
-    // asynchronous all-reduce is its result.
+    // The shape of an asynchronous all-gather or permute is a tuple (operand, result, ...), so the second element is used. The shape of an
+    // asynchronous all-reduce is the shape of its result.
     if started && kind != "all-reduce" {
         shape = shape.and_then(|s| s.tuple_shapes.get(1)).or(shape);
     }

@@ -105,7 +105,7 @@ impl Shape {
     }
 }
 
-/// The number of bits of an element with this `xla.PrimitiveType`; 0 for tuples, tokens and opaque types.
+/// Returns the number of bits of an element with this `xla.PrimitiveType`; 0 for tuples, tokens and opaque types.
 fn element_bits(primitive_type: i32) -> f64 {
     f64::from(match primitive_type {
         30 | 31 => 1,

@@ -1,7 +1,8 @@
 //! Trip counts of loops.
 //!
-//! XLA writes known trip counts to a loop's backend config, but in compiled TPU programs they are missing. If they are missing, the loop is
-//! evaluated: the loop counter starts at a constant, and its next value is computed for each iteration until the condition is false.
+//! XLA writes known trip counts to a loop's backend config, but compiled TPU programs lack these trip counts. If the trip count is missing,
+//! the loop is evaluated: the loop counter starts at a constant, and its next value is computed for each iteration until the condition is
+//! false.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -164,7 +165,7 @@ impl Scalars<'_> {
     }
 }
 
-/// Returns whether the value of the instruction is that of its first operand.
+/// Returns whether the value of the instruction is the value of its first operand.
 fn hands_on(at: &Instruction) -> bool {
     matches!(
         at.opcode.as_str(),
@@ -215,7 +216,7 @@ mod tests {
         Computation { id, root_id, instructions, ..Computation::default() }
     }
 
-    /// Returns the trip count of a loop whose counter starts at `first`, increases by `step`, and which continues while the comparison
+    /// Returns the trip count of a loop whose counter starts at `first` and increases by `step`. The loop continues while the comparison
     /// `direction` of the counter with `last` holds. The counter is the second element of the loop state, and is increased in a fusion.
     fn trips(first: i32, step: i32, direction: &str, last: i32) -> Option<u64> {
         let parameter = |n: i64, id: i64| Instruction { parameter_number: n, ..op(id, "parameter", &[]) };

@@ -36,7 +36,7 @@ impl HostArray {
     }
 
     /// Returns an array of identity elements of the reduction, such as zeros for a sum. `None` for idempotent reductions such as the
-    /// maximum, which need none: combining an element with itself does not change it.
+    /// maximum, which need no identity elements: combining an element with itself does not change it.
     pub(crate) fn neutral(dtype: DType, shape: &[usize], by: ReductionKind) -> Option<Result<HostArray>> {
         match by {
             ReductionKind::Add | ReductionKind::Xor => Some(HostArray::zeros(dtype, shape)),

@@ -14,8 +14,8 @@ use crate::error::{Result, RuntimeError};
 
 /// A dense array on the host: little-endian elements, row-major, without gaps.
 ///
-/// Elements smaller than a byte (`i1`, `i4`, `f4E2M1FN`, ...) take one byte each, with the value in the low bits. The fields are public.
-/// [`HostArray::check`] checks their consistency, and every method that relies on it calls it.
+/// Elements smaller than a byte (`i1`, `i4`, `f4E2M1FN`, ...) take one byte each, with the value in the low bits. The fields are public, so
+/// they may be inconsistent. Every method that requires consistent fields calls [`HostArray::check`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostArray {
     /// The element type.
@@ -42,14 +42,14 @@ impl HostArray {
     ///
     /// # Errors
     ///
-    /// The number of elements is not that of the shape.
+    /// The number of elements differs from the number that the shape requires.
     pub fn from_slice<T: HostElement>(elements: &[T], shape: &[usize]) -> Result<HostArray> {
         let mut data = Vec::with_capacity(std::mem::size_of_val(elements));
         elements.iter().for_each(|&element| element.write(&mut data));
         HostArray::new(T::DTYPE, shape, data)
     }
 
-    /// The elements as Rust numbers, in row-major order; `None` if the array has a different element type than `T`.
+    /// Returns the elements as Rust numbers, in row-major order; `None` if the array has a different element type than `T`.
     #[must_use]
     pub fn to_vec<T: HostElement>(&self) -> Option<Vec<T>> {
         (self.dtype == T::DTYPE).then(|| self.data.chunks_exact(size_of::<T>()).map(T::read).collect())
@@ -84,7 +84,7 @@ impl HostArray {
     ///
     /// # Errors
     ///
-    /// The number of values is not that of the shape.
+    /// The number of values differs from the number that the shape requires.
     pub fn from_f64(dtype: DType, shape: &[usize], values: &[f64]) -> Result<HostArray> {
         let mut data = Vec::with_capacity(HostArray::byte_size(dtype, shape)?);
         for &value in values {
@@ -158,8 +158,8 @@ impl HostArray {
         self.shape.contains(&0)
     }
 
-    /// The elements as floating-point numbers, in row-major order. Booleans become 0 and 1, a complex element becomes two numbers (its real
-    /// and imaginary part), and 64-bit integers that need more than 53 bits are rounded.
+    /// Returns the elements as floating-point numbers, in row-major order. Booleans become 0 and 1, a complex element becomes two numbers
+    /// (its real and imaginary part), and 64-bit integers that need more than 53 bits are rounded.
     #[must_use]
     pub fn to_f64_vec(&self) -> Vec<f64> {
         number::decode_all(self.dtype, &self.data)

@@ -161,7 +161,7 @@ pub(super) fn encode(dtype: DType, value: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// Encodes an element with this value; a complex element has it as real and as imaginary part.
+/// Encodes an element with this value. For complex types, the value is both the real and the imaginary part.
 pub(super) fn element(dtype: DType, value: f64) -> Vec<u8> {
     let mut out = Vec::with_capacity(dtype.bytes());
     while out.len() < dtype.bytes() {

@@ -58,7 +58,7 @@ impl Flight {
         self.state().end.is_some()
     }
 
-    /// The outcome; `None` while the launch is unfinished.
+    /// Returns the outcome; `None` while the launch is unfinished.
     pub(crate) fn outcome(&self) -> Option<Result<()>> {
         self.state().end.as_ref().map(|end| end.outcome.clone())
     }
@@ -95,7 +95,7 @@ impl Flight {
         }
     }
 
-    /// The durations of the launch; `None` if the launch is unfinished or has failed.
+    /// Returns the durations of the launch; `None` if the launch is unfinished or has failed.
     pub(crate) fn times(&self) -> Option<FlightTimes> {
         let state = self.state();
         let end = state.end.as_ref().filter(|end| end.outcome.is_ok())?;

@@ -68,8 +68,9 @@ impl Launcher {
     }
 
     /// Queues a launch, and waits until its devices are started. `start` must start all devices and report that to its [`Reporter`]; the
-    /// completion of devices may be reported later. If the maximum number of launches is in flight, this first waits until one is finished.
-    /// The time of that wait is the second result. `at_end` is called at the end of the launch, even if the launch is rejected here.
+    /// completion of devices may be reported later. If the maximum number of launches is in flight, this function first waits until one is
+    /// finished, and returns the time of that wait as the second result. `at_end` is called at the end of the launch, even if the launch is
+    /// rejected here.
     ///
     /// # Errors
     ///

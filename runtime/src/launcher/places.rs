@@ -36,7 +36,7 @@ impl Places {
         }
     }
 
-    /// Subtracts a finished launch.
+    /// Removes a finished launch from the count.
     pub(super) fn leave(&self) {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         *taken = taken.saturating_sub(1);

@@ -1,7 +1,7 @@
 //! Watchdog thread: receives the completion of devices, notifies waiters, and abandons a client whose devices hang.
 //!
-//! It also drops objects that must not be dropped on a plugin's thread: dropping the last handle of a client there would make the thread
-//! wait for itself.
+//! The thread also drops objects that must not be dropped on a plugin's thread: dropping the last handle of a client there would make the
+//! plugin's thread wait for itself.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, OnceLock};

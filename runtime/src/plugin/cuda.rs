@@ -48,8 +48,8 @@ pub(crate) fn has_compiler(plugin: &Path) -> bool {
     packages(plugin).join(LIBDEVICE).is_file()
 }
 
-/// Returns the libraries that are missing in the folders that the plugin searches first: those of the wheels next to the plugin's own
-/// wheel.
+/// Returns the libraries that are missing in the folders that the plugin searches first: the folders of the wheels that are installed next
+/// to the plugin's own wheel.
 pub(super) fn missing_beside(plugin: &Path) -> Vec<&'static str> {
     let packages = packages(plugin);
     let is_missing = |(folder, name): &(&str, &str)| {
@@ -69,8 +69,8 @@ const SYSTEM: [&str; 7] = [
     "/usr/lib",
 ];
 
-/// Returns the missing libraries, including that of the driver: those that are neither next to the plugin nor in the system's library
-/// folders. Only the libraries of the plugin for CUDA 12 are known; for another plugin only the driver is checked.
+/// Returns the missing libraries, including the driver's library. A library is missing if it is neither next to the plugin nor in the
+/// system's library folders. Only the libraries of the plugin for CUDA 12 are known; for another plugin only the driver is checked.
 pub(crate) fn missing(plugin: &Path, environment: &Environment) -> Vec<String> {
     let is_known = plugin.components().any(|part| part.as_os_str() == "xla_cuda12");
     let beside = if is_known { missing_beside(plugin) } else { Vec::new() };

@@ -5,7 +5,7 @@
 //! can write to the cache, and thus also to the digest.
 //!
 //! Hashing 256 MB takes a large part of a second. So after a successful check, the file's size, change time and inode number are recorded
-//! next to it, and the file is hashed again only if these differ.
+//! next to it, and the file is hashed again only if one of these properties has changed.
 
 use std::fs::{self, File};
 use std::io::Read;

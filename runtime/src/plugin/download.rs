@@ -15,7 +15,7 @@ use super::pins::Wheel;
 use super::progress::InstallProgress;
 use crate::error::{Result, RuntimeError};
 
-/// The URL of the package index, unless the variable `PIP_INDEX_URL` names another.
+/// The URL of the package index, unless the variable `PIP_INDEX_URL` names another index.
 const INDEX: &str = "https://pypi.org/simple";
 
 /// Limits of a download.
@@ -41,7 +41,7 @@ pub(super) const BOUNDS: Bounds = Bounds {
     total: Duration::from_secs(60 * 60),
 };
 
-/// Downloads a pinned wheel and compares its hash with the pinned hash. An interrupted download is continued from its partial file.
+/// Downloads a pinned wheel and compares its hash with the pinned hash. An interrupted download is resumed from its partial file.
 pub(super) fn download(
     pin: &Wheel,
     environment: &Environment,
@@ -119,7 +119,7 @@ pub(super) fn download(
         file.write_all(data).map_err(RuntimeError::io(to))?;
         received += size as u64;
         if received > bounds.wheel {
-            // The partial file is larger than any pinned file, so a later attempt could not continue it.
+            // The partial file is larger than any pinned file, so a later attempt could not resume it.
             let _ = fs::remove_file(to);
             return Err(too_large());
         }
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn files_that_are_too_large_are_refused() {
-        // With and without a Content-Length header.
+        // The server responds with and without a Content-Length header.
         let error = fetch(&TIGHT, |path, stream| match path {
             "/simple/pkg/" => answer(stream, PAGE),
             _ => answer(stream, &[0; 1001]),

@@ -148,7 +148,7 @@ mod tests {
         let error = Plugin::load(&path).unwrap_err();
         assert_eq!(error.code(), "RT0102");
         assert!(error.to_string().contains("it is truncated"), "{error}");
-        // An intact library that is not a plugin passes the check, so the error is that of loading it.
+        // An intact library that is not a plugin passes the check, so the error is reported when the library is loaded.
         std::fs::write(&path, &whole).unwrap();
         let error = Plugin::load(&path).unwrap_err().to_string();
         assert!(error.contains("it is not a PJRT plugin") && error.contains("GetPjrtApi"), "{error}");

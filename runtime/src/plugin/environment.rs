@@ -15,7 +15,7 @@ pub struct Environment {
     pub variables: BTreeMap<String, OsString>,
     /// The user's home directory.
     pub home: Option<PathBuf>,
-    /// Paths of plugins that the user named, by kind. They have priority over lookups.
+    /// Paths of plugins that the user named, by kind. These paths have priority over lookups.
     pub explicit: BTreeMap<PluginKind, PathBuf>,
 }
 
@@ -51,8 +51,8 @@ impl Environment {
         self.variables.get(name).filter(|value| !value.is_empty())
     }
 
-    /// The folder of shardc's caches for this user: `$XDG_CACHE_HOME/shardc`, or `.cache/shardc` in the home directory; `None` if there is
-    /// neither.
+    /// Returns the folder of shardc's caches for this user: `$XDG_CACHE_HOME/shardc`, or `.cache/shardc` in the home directory; `None` if
+    /// there is neither.
     #[must_use]
     pub fn cache(&self) -> Option<PathBuf> {
         // The XDG specification requires that relative paths are ignored.
@@ -67,8 +67,8 @@ impl Environment {
         Some(self.cache()?.join("plugins"))
     }
 
-    /// The directories that Python would search for packages, most specific first, without duplicates. They are found from the layout of
-    /// the file system, without running Python.
+    /// Returns the directories that Python would search for packages, most specific first, without duplicates. They are found from the
+    /// layout of the file system, without running Python.
     pub(crate) fn site_packages(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut seen = Vec::new();

@@ -211,7 +211,7 @@ mod tests {
                 assert!(error.notes().iter().all(|note| !note.contains(", /")));
                 assert!(error.hint().is_some());
             }
-            // This machine may have a plugin in /usr, which is found then.
+            // This machine may have a plugin in `/usr`; the lookup then succeeds.
             other => assert!(other.is_ok()),
         }
     }

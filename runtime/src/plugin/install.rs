@@ -67,7 +67,7 @@ impl Libraries {
 ///
 /// # Errors
 ///
-/// Those of [`install`].
+/// The errors of [`install`].
 pub fn install_with(
     kind: PluginKind,
     libraries: Libraries,
@@ -152,7 +152,7 @@ struct Part {
 }
 
 impl Part {
-    /// Returns the file in the cache in which an interrupted download can be continued. If another process is writing that file, returns a
+    /// Returns the file in the cache from which an interrupted download can be resumed. If another process is writing that file, returns a
     /// file in `work` that only this process uses.
     fn of(wheel: &Wheel, cache: &Path, work: &Path) -> Result<Part> {
         let parts = cache.join(PARTS);

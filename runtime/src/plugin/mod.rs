@@ -145,9 +145,9 @@ impl Plugin {
 pub(crate) const QUIET: &[(&str, &str)] =
     &[("TF_CPP_MIN_LOG_LEVEL", "3"), ("TPU_MIN_LOG_LEVEL", "3"), ("TPU_STDERR_LOG_LEVEL", "3")];
 
-/// Environment variables for the TPU plugin on a machine without a TPU. They disable its query of the network, provide the data about the
-/// machine that it would otherwise report as missing, and disable its lock so that several processes can compile at the same time. The
-/// result of compilation for a named topology does not depend on them.
+/// Environment variables for the TPU plugin on a machine without a TPU. They disable the plugin's query of the network, and provide the
+/// data about the machine that the plugin would otherwise report as missing. They also disable the plugin's lock, so that several processes
+/// can compile at the same time. The result of compilation for a named topology does not depend on these variables.
 pub(crate) const NO_TPU: &[(&str, &str)] = &[
     ("TPU_SKIP_MDS_QUERY", "1"),
     ("TPU_WORKER_HOSTNAMES", "localhost"),
@@ -166,7 +166,7 @@ const TERMINATE: &str = "--xla_cpu_collective_call_terminate_timeout_seconds";
 /// Prepares this process for plugins, by setting environment variables that have no value. As a result, plugins do not write logs to
 /// standard error. The TPU plugin does not query the network if the machine has no TPU. The CPU plugin does not end the process when a
 /// device has waited for others for 40 s (`XLA_FLAGS`): on a busy machine such waits may be legitimate, and an execution has its own [time
-/// limit](crate::ExecuteOptions::time_limit). Call this first in `main`. Returns whether the variables were set.
+/// limit](crate::ExecuteOptions::time_limit). Call this function first in `main`. Returns whether the variables were set.
 ///
 /// A process's environment may only be written while no other thread can read it. If this is not the process's only thread, or that is
 /// unknown (as outside Linux), this function changes nothing and returns false. So it is safe to call anywhere, but only useful early.

@@ -1,6 +1,6 @@
-//! The messages and results of a collective between processes.
+//! Computes the messages and the results of cross-process collectives.
 //!
-//! Both are computed by pure functions of arrays. A process reduces the operands of its own devices before it sends them to other
+//! The computations are pure functions of arrays. A process reduces the operands of its own devices before it sends them to other
 //! processes. Reductions combine the data of processes in ascending order of process indices, so that all devices get the same bits.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::host::HostArray;
 /// The operands of this process's devices, keyed by device index: the list has one array per operand.
 pub(super) type Operands = BTreeMap<usize, Vec<HostArray>>;
 
-/// The data of one process in a meeting: one execution of a collective by one group of devices. All devices of this process in the group
+/// The data of one process in a meeting (one execution of a collective by one group of devices). All devices of this process in the group
 /// have registered their operands.
 pub(super) struct Meeting<'a> {
     pub(super) spec: &'a Spec,

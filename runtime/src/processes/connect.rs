@@ -239,8 +239,8 @@ fn introduce(connections: &mut [Option<Connection>]) -> Result<()> {
     Ok(())
 }
 
-/// Receives the list of addresses from process 0. Returns the address of each process; that of process 0 is the one to which this process
-/// connected.
+/// Receives the list of addresses from process 0. Returns the address of each process; the address of process 0 is the one to which this
+/// process connected.
 fn introduction(
     options: &ProcessOptions,
     first: &mut Connection,

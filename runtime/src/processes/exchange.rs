@@ -1,4 +1,4 @@
-//! The collectives between processes that are in progress.
+//! The cross-process collectives that are in progress.
 //!
 //! A device that arrives at a collective does not block. It registers its operands and a callback, and XLA continues with work that does
 //! not need the result. When all devices of a group in this process have arrived, this process sends their data to the other processes.
@@ -53,7 +53,7 @@ struct Key {
     group: u64,
 }
 
-/// The first byte of the key of a message about a launch; the key of a message about a meeting begins with [`MEETING`].
+/// The first byte of the key of a message about a launch. The key of a message about a collective begins with [`MEETING`].
 const LAUNCH: u8 = 0;
 const MEETING: u8 = 1;
 
@@ -183,7 +183,7 @@ impl Exchange {
         }
     }
 
-    /// Adds the operands and the callback of a device to its meeting.
+    /// Adds a device's operands and callback to the meeting: the current execution of the collective by the device's group.
     fn seat(
         &self,
         launch: u64,
@@ -219,7 +219,7 @@ impl Exchange {
         Ok((key, spec))
     }
 
-    /// Handles a message of another process about a launch or a meeting.
+    /// Handles a message of another process about a launch or a collective in progress.
     pub(super) fn receive(&self, job: &dyn Members, from: usize, key: &[u8], payload: Arc<Vec<u8>>) {
         match key.split_first() {
             Some((&LAUNCH, launch)) => {
@@ -240,8 +240,8 @@ impl Exchange {
         }
     }
 
-    /// Advances a meeting as far as possible: sends this process's data when all its devices have arrived, and delivers the results when
-    /// all data has arrived.
+    /// Advances a collective as far as possible: sends this process's data when all its devices in the group have arrived, and delivers the
+    /// results when the data of all processes has arrived.
     fn advance(&self, job: &dyn Members, key: Key) {
         let group = key.group as usize;
         let mut state = lock(&self.state);
@@ -252,8 +252,8 @@ impl Exchange {
             return;
         }
         if !open.is_sent {
-            // Setting `is_sent` makes this thread the only one that sends. It takes the operands out, so that it can encode and send them
-            // without the lock, and then puts them back for the computation of the results.
+            // Setting `is_sent` makes this thread the only one that sends. The thread takes the operands out, so that it can encode and
+            // send them without the lock, and then puts them back for the computation of the results.
             open.is_sent = true;
             let operands = std::mem::take(&mut open.operands);
             drop(state);
@@ -292,7 +292,7 @@ impl Exchange {
         }
     }
 
-    /// Removes a meeting and reports an error to all its devices.
+    /// Removes a collective in progress, and reports an error to all devices that wait for its results.
     fn dissolve(&self, key: Key, why: &RuntimeError) {
         let open = lock(&self.state).meetings.remove(&key);
         if let Some(open) = open {
@@ -307,7 +307,7 @@ impl Exchange {
         }
     }
 
-    /// Completes all meetings with an error if a process was lost.
+    /// Completes all collectives in progress with an error if a process was lost.
     pub(super) fn fail(&self, job: &dyn Members) {
         let keys: Vec<Key> = lock(&self.state).meetings.keys().copied().collect();
         if let Err(error) = job.check() {
@@ -315,7 +315,7 @@ impl Exchange {
         }
     }
 
-    /// Completes with an error all meetings that wait for data of a process that ended.
+    /// Completes with an error all collectives in progress that wait for data of a process that ended.
     pub(super) fn process_ended(&self, job: &dyn Members, process: usize) {
         let waits = |(key, open): (&Key, &Open)| {
             let sources = open.spec.as_ref()?.sources(key.group as usize, self.process);

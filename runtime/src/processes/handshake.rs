@@ -30,7 +30,7 @@ pub(super) enum Side {
 pub(super) enum Refusal {
     /// The other process has a different secret, or none.
     Secret,
-    /// The other process does not belong to a job with the same number of processes; the text is the difference.
+    /// The other process does not belong to a job with the same number of processes; the text describes the difference.
     Job(String),
     /// The connection failed, or nothing was received in time.
     Io(io::Error),

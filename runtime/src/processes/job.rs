@@ -127,7 +127,7 @@ impl Job {
         }
     }
 
-    /// Sends the reason of this process's failure to all others; returns the reason, shortened to the length that was sent.
+    /// Sends the reason of this process's failure to all other processes; returns the reason, truncated to the maximum length.
     fn tell_of_failure<'r>(&self, reason: &'r str) -> &'r str {
         let reason = &reason[..reason.floor_char_boundary(MAX_REASON)];
         let _ = self.send_to_all(&Frame::new(Kind::Failed, &[], reason.as_bytes().to_vec()));
@@ -141,7 +141,8 @@ impl Job {
         }
     }
 
-    /// Sends `bytes` to all processes, and returns the bytes of each process, by index. Every process must call this with the same name.
+    /// Sends `bytes` to all processes, and returns the bytes of each process, by index. Every process must call this function with the same
+    /// name.
     pub(super) fn all_gather(&self, name: &str, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
         self.check()?;
         let round = {
@@ -206,8 +207,8 @@ impl Job {
         }
     }
 
-    /// Looks up a value in the key-value store of process 0. If `patience` is set and the key has no value, waits at most that long until
-    /// it has one. Returns `None` if there is no value.
+    /// Looks up a value in the key-value store of process 0. If `patience` is set and the key has no value, waits for a value, but not
+    /// longer than `patience`. Returns `None` if there is no value.
     pub(crate) fn get(&self, key: &[u8], patience: Option<Duration>) -> Result<Option<Vec<u8>>> {
         let number = self.questions.fetch_add(1, Ordering::Relaxed);
         let waits = patience.is_some();

@@ -12,7 +12,7 @@ type Boxes = HashMap<(usize, Vec<u8>), VecDeque<Arc<Vec<u8>>>>;
 #[derive(Default)]
 struct State {
     boxes: Boxes,
-    /// The processes that left the job normally: their names for messages, by index.
+    /// The processes that left the job normally: their descriptions (for messages), keyed by process index.
     ended: BTreeMap<usize, String>,
     /// The index of the first process that was lost, and the reason; the job cannot continue after a loss.
     lost: Option<(usize, String)>,

@@ -12,7 +12,7 @@
 //! | `connect`, `handshake` | connecting, and the proof of the secret |
 //! | `frame`, `peer` | messages, and the threads that read and write them |
 //! | `job`, `mail`, `store` | state that the threads share: received values, lost processes, the key-value store |
-//! | `exchange`, `spec`, `compute`, `tellers` | collectives between processes, for plugins that have none |
+//! | `exchange`, `spec`, `compute`, `tellers` | cross-process collectives, for plugins that do not implement them |
 //!
 //! ```no_run
 //! use shardc_runtime::{ProcessOptions, Processes, Secret};
@@ -51,7 +51,7 @@ pub(crate) use spec::ATTRIBUTE;
 
 use crate::error::Result;
 
-/// The custom call target by which programs run collectives between processes, for plugins that do not implement such collectives.
+/// The custom call target by which programs run cross-process collectives, for plugins that do not implement such collectives.
 pub const COLLECTIVE_TARGET: &str = "shardc.collective";
 /// The custom call target that returns the index of the calling process's first device among all devices of the program, as a scalar of
 /// type `ui32`.
@@ -101,7 +101,7 @@ impl Processes {
         self.job().count()
     }
 
-    /// Returns an error if a process was lost; all other processes are still running, or ended normally.
+    /// Returns an error if a process was lost. If there is no error, all other processes are still running or ended normally.
     ///
     /// # Errors
     ///
@@ -114,13 +114,13 @@ impl Processes {
     ///
     /// # Errors
     ///
-    /// Those of [`Processes::all_gather`].
+    /// The errors of [`Processes::all_gather`].
     pub fn barrier(&self, name: &str) -> Result<()> {
         self.all_gather(name, &[]).map(drop)
     }
 
-    /// Sends `bytes` to all processes, and returns the bytes of each process, by index. Every process must call this with the same name; a
-    /// name may be reused.
+    /// Sends `bytes` to all processes, and returns the bytes of each process, by index. Every process must call this function with the same
+    /// name; a name may be reused.
     ///
     /// # Errors
     ///

@@ -95,7 +95,7 @@ impl ProcessOptions {
     /// | `SHARDC_COORDINATOR` | the address at which process 0 listens, `host:port`; under SLURM, the first node and port 12355 |
     /// | `SHARDC_SECRET` | the secret |
     ///
-    /// SLURM's variables are used only if `SHARDC_SECRET` is set, so that they do not make a job of independent programs that SLURM starts.
+    /// SLURM's variables are used only if `SHARDC_SECRET` is set: otherwise, independent programs that SLURM starts would become one job.
     ///
     /// # Errors
     ///

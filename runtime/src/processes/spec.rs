@@ -1,6 +1,6 @@
-//! The text that describes a collective between processes, and its parser.
+//! The text that describes a cross-process collective, and its parser.
 //!
-//! All processes run the same partitioned program. Its collectives between processes are custom calls with the target
+//! All processes run the same partitioned program. Its cross-process collectives are custom calls with the target
 //! [`TARGET`](crate::processes::COLLECTIVE_TARGET) and one string attribute, [`ATTRIBUTE`]:
 //!
 //! ```text
@@ -40,7 +40,7 @@ pub(super) enum Action {
     Permute,
 }
 
-/// The description of a collective between processes.
+/// The description of a cross-process collective.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Spec {
     pub(super) action: Action,

@@ -1,4 +1,5 @@
-//! The key-value store that process 0 keeps, through which plugins of different processes exchange the addresses of their own connections.
+//! The key-value store that process 0 keeps. Plugins of different processes exchange the addresses of their own connections through this
+//! store.
 
 use std::collections::HashMap;
 use std::sync::Arc;

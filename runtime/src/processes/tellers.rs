@@ -1,8 +1,8 @@
 //! Threads that deliver the results of collectives to devices, one thread for each device.
 //!
-//! When the future for which a device waits is completed, XLA runs the next work of that device on the thread that completed it. That work
-//! may be a collective that waits for this process's other devices. So no thread may deliver results to two devices, and the threads that
-//! read messages must not deliver any.
+//! When the future for which a device waits is completed, XLA runs the next work of that device on the thread that completed the future.
+//! That work may be a collective that waits for this process's other devices. So no thread may deliver results to two devices, and the
+//! threads that read messages must not deliver any results.
 //!
 //! One thread per device suffices, because XLA starts the collectives of a program in the same order on all devices. Consider the earliest
 //! collective in which devices wait. Devices that have not arrived at it do not wait in an earlier collective, so their threads are free to

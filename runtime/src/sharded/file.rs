@@ -19,7 +19,7 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or ends before the array; those of [`ShardedArray::from_callback`].
+    /// The file cannot be read, or ends before the array; the errors of [`ShardedArray::from_callback`].
     pub fn from_file(
         client: &Client,
         devices: impl Into<Placement>,
@@ -51,8 +51,8 @@ fn read_block(
     block: &BlockRequest,
 ) -> std::io::Result<Result<HostArray>> {
     let width = dtype.bytes();
-    // `whole` is the first dimension from which on the block spans the full array. The dimension before it is the last sharded dimension,
-    // so runs are contiguous from there on.
+    // From dimension `whole` on, the block spans the full array. Dimension `whole - 1` is the last sharded dimension, so a run is
+    // contiguous from that dimension on.
     let whole = shape.iter().zip(&block.extent).rposition(|(n, part)| n != part).map_or(0, |dim| dim + 1);
     let cut = whole.saturating_sub(1);
     let run: usize = block.extent[cut..].iter().product();

@@ -62,12 +62,12 @@ impl ShardedArray {
         })
     }
 
-    /// Shards an array over devices as [`ShardedArray::from_host`] does, and returns before the blocks are copied if the plugin can; until
-    /// they are copied, they are also in host memory. The source array may be changed or dropped at once.
+    /// Shards an array over devices as [`ShardedArray::from_host`] does, and returns before the blocks are copied if the plugin supports
+    /// that. Until they are copied, the blocks are also in host memory. The source array may be changed or dropped at once.
     ///
     /// # Errors
     ///
-    /// Those of [`ShardedArray::from_host`]; later errors are returned by any use of the array.
+    /// The errors of [`ShardedArray::from_host`]; later errors are returned by any use of the array.
     pub fn send(
         client: &Client,
         devices: impl Into<Placement>,
@@ -87,7 +87,7 @@ impl ShardedArray {
     }
 
     /// Creates an array from blocks. `block` is called for the devices of this process, one after the other, so the full array is never in
-    /// host memory. It is called once for consecutive devices with the same block. A block may be returned with or without its padding.
+    /// host memory. `block` is called only once for consecutive devices with the same block. It may return a block with or without padding.
     ///
     /// # Errors
     ///
@@ -202,7 +202,8 @@ impl ShardedArray {
         &self.layout
     }
 
-    /// The blocks on this process's devices. If all devices belong to this process, they are in the order of the sharding's devices.
+    /// Returns the blocks on this process's devices. If all devices of the sharding belong to this process, the blocks are in the order of
+    /// the sharding's devices.
     #[must_use]
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
@@ -250,7 +251,7 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// Those of [`ShardedArray::is_ready`].
+    /// The errors of [`ShardedArray::is_ready`].
     pub fn wait(&self) -> Result<()> {
         self.buffers.iter().try_for_each(Buffer::wait)
     }
@@ -278,7 +279,7 @@ impl ShardedArray {
         Ok(Some((request, block)))
     }
 
-    /// Assembles the array on the host; if several devices hold the same block, that of the first is used.
+    /// Assembles the array on the host; if several devices hold the same block, the block of the first device is used.
     ///
     /// # Errors
     ///
@@ -296,8 +297,8 @@ impl ShardedArray {
         })
     }
 
-    /// Assembles the array on the host of every process. All processes must call this for the same arrays in the same order. An array that
-    /// is replicated on all devices is not sent.
+    /// Assembles the array on the host of every process. All processes must call this function for the same arrays in the same order. An
+    /// array that is replicated on all devices is not sent.
     ///
     /// # Errors
     ///
@@ -358,7 +359,7 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// The number of blocks of an array in this process is not the number of devices.
+    /// The number of blocks of an array in this process differs from the number of devices.
     pub fn argument_lists(arrays: &[ShardedArray], devices: usize) -> Result<Vec<Vec<Buffer>>> {
         if let Some(array) = arrays.iter().find(|array| array.buffers.len() != devices) {
             let have = array.buffers.len();
@@ -385,7 +386,7 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// Those of [`ShardedArray::from_results`].
+    /// The errors of [`ShardedArray::from_results`].
     pub fn from_results_on(
         devices: &Placement,
         results: &[Vec<Buffer>],

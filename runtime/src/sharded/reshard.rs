@@ -14,7 +14,7 @@ impl ShardedArray {
     /// Reshards the array to the sharding `layout` over `devices`, which may have a different mesh or belong to a different client. A
     /// device that already holds its new block keeps it. Each other block is assembled on the host, from the old blocks that it overlaps.
     ///
-    /// In a job of several processes, all processes must call this. The full array is then temporarily in the memory of each host.
+    /// In a job of several processes, all processes must call this function. The full array is then temporarily in the memory of each host.
     ///
     /// # Errors
     ///

@@ -178,8 +178,8 @@ fn failures_in_flight_are_reported_at_use() {
     let Some(client) = cpu_client(1) else { return };
     let program = client.compile(TOO_LARGE.as_bytes(), &CompileOptions::replicas(1)).unwrap();
     let options = ExecuteOptions { in_flight: 3, ..ExecuteOptions::default() };
-    // The argument of the failing program is not available yet, so the program cannot fail before its launch returns. Its result is the
-    // argument of the next program.
+    // The argument of the failing program is not available yet, so the program cannot fail before its launch returns. The result of the
+    // failing program is the argument of the next program.
     let slow = slow(&client);
     let (first, _) = slow.launch(arguments(&client, &slow, LONG), &options).unwrap();
     let (results, run) = program.launch(vec![vec![first[0][1].clone()]], &options).unwrap();

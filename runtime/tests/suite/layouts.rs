@@ -86,7 +86,7 @@ fn elements_of_every_width() {
         let program = client.compile(code.as_bytes(), &CompileOptions::replicas(1)).unwrap();
         let arguments = place(&client, &program, &[vec![x.clone()]]);
         if dtype == DType::I4 {
-            // The plugin cannot store elements of this type in another order. This must be an error, and not give wrong values.
+            // The plugin cannot store elements of this type in another order. The execution must return an error, and not wrong values.
             assert_eq!(program.execute(&arguments).unwrap_err().code(), "RT0306");
             continue;
         }

@@ -1,10 +1,10 @@
-//! The exponentially scaled modified Bessel function `i0e(x) = exp(-|x|) I0(x)`. The derivative of `bessel_i1e` uses it, but there is no
-//! operation for it.
+//! The exponentially scaled modified Bessel function `i0e(x) = exp(-|x|) I0(x)`. The derivative of `bessel_i1e` uses `i0e`, but neither
+//! StableHLO nor CHLO has an operation for `i0e`.
 //!
-//! For `x >= 0`, it is computed by two Chebyshev series: `i0e(x)` as a series in `x / 4 - 1` if `x <= 8`, otherwise `sqrt(x) i0e(x)` as a
-//! series in `16 / x - 1`. The function is even. The coefficients of the series are the discrete cosine transform of the function at 60
-//! Chebyshev nodes. They were computed with 70 decimal digits from the power series of `I0`, for `x > 90` from its asymptotic expansion
-//! (DLMF 10.25.2, 10.40.1). Terms below `1e-18` are omitted.
+//! For `x >= 0`, `i0e(x)` is computed by two Chebyshev series: a series of `i0e(x)` in `x / 4 - 1` if `x <= 8`, otherwise a series of
+//! `sqrt(x) i0e(x)` in `16 / x - 1`. The function is even. The coefficients of the series are the discrete cosine transform of the function
+//! at 60 Chebyshev nodes. The function values were computed with 70 decimal digits from the power series of `I0`, for `x > 90` from its
+//! asymptotic expansion (DLMF 10.25.2, 10.40.1). Terms below `1e-18` are omitted.
 
 use shardc_ir::{BinaryOp, CompareDirection, DType, Module, OpKind, TensorBuild, UnaryOp, ValueId};
 

@@ -9,7 +9,7 @@ use shardc_ir::{
 
 use crate::emit::{Arithmetic, Emit};
 
-/// The combiner of a reduction, on tensors.
+/// The combiner of a reduction, applied element-wise to tensors.
 pub(super) struct Combiner {
     region: RegionId,
 }
@@ -69,7 +69,8 @@ fn every(e: &mut Emit<'_>, value: ValueId, dim: usize, (start, limit, stride): (
     e.tensor(OpKind::Slice(Box::new(spec)), &[value], &shape, ty.dtype)
 }
 
-/// Cumulative results along a dimension, from the first element: Blelloch's scan, of logarithmic depth.
+/// Emits the cumulative reduction along a dimension (an inclusive prefix scan from the first element), by Blelloch's scan of logarithmic
+/// depth.
 pub(super) fn cumulate(e: &mut Emit<'_>, combiner: &Combiner, value: ValueId, dim: usize) -> Option<ValueId> {
     let n = e.type_of(value).shape[dim];
     if n < 2 {

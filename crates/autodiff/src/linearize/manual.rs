@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::{At, ManualTape, Nested, Tangents};
 
-/// The mesh of a manual computation; `None` if it has no operands and results.
+/// Returns the mesh of a manual computation; `None` if the computation has neither operands nor results.
 pub(crate) fn mesh_of(module: &Module, spec: &ManualSpec) -> Option<MeshId> {
     let mut meshes = spec.in_shardings.iter().chain(&spec.out_shardings);
     meshes

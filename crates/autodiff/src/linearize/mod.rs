@@ -89,7 +89,7 @@ pub(crate) struct Linear<'m> {
 pub(crate) struct Needed {
     region: RegionId,
     ops: FxHashSet<OpId>,
-    /// The index of the first operation that was created after this analysis. It and all later operations count as needed.
+    /// The index of the first operation that was created after this analysis. That operation and all later operations count as needed.
     first_new: usize,
 }
 
@@ -235,7 +235,7 @@ impl<'m> Linear<'m> {
         self.readers.get_or_insert_with(|| Readers::of(module)).cancels(module, value)
     }
 
-    /// Whether a value is a tangent: computed on a tape, or an input of it.
+    /// Whether a value is a tangent: a value that is computed on a tape, or an input of a tape.
     pub(crate) fn is_tangent(&self, value: ValueId) -> bool {
         self.is_tangent[value]
     }
@@ -343,17 +343,17 @@ pub(crate) enum Rule {
     Tangents(Tangents),
     /// The operation was removed, and operations of the rule compute its results. Contains the tangents of the results.
     Replaced(Tangents),
-    /// The results of the operation must be replaced by these values, which operations that the rule inserted compute.
+    /// The results of the operation must be replaced by these values, which are computed by operations that the rule inserted.
     Instead(Vec<ValueId>),
 }
 
 impl Rule {
-    /// The outcome for an operation with one result, which has this tangent.
+    /// Returns the outcome for an operation with one result, whose tangent is `tangent`.
     pub(crate) fn one(tangent: ValueId) -> Rule {
         Rule::Tangents(smallvec![Some(tangent)])
     }
 
-    /// The outcome for an operation with `n` results, none of which has a tangent.
+    /// Returns the outcome for an operation with `n` results that have no tangents.
     pub(crate) fn nothing(n: usize) -> Rule {
         Rule::Tangents(std::iter::repeat_n(None, n).collect())
     }
@@ -377,12 +377,12 @@ impl At<'_, '_> {
         self.linear.module.ops[self.op].operands[i]
     }
 
-    /// The only result, or the first.
+    /// The first result.
     pub(crate) fn result(&self) -> ValueId {
         self.linear.module.ops[self.op].results[0]
     }
 
-    /// The tangent of operand `i`; `None` if it is zero.
+    /// Returns the tangent of operand `i`; `None` if the tangent is zero.
     pub(crate) fn tangent(&self, i: usize) -> Option<ValueId> {
         self.linear.tangent(self.operand(i))
     }

@@ -34,7 +34,8 @@ impl Readers {
         Readers { uses: module.uses(), places }
     }
 
-    /// Whether a differentiable result has users. Also true for operations that were inserted later, because their users are unknown.
+    /// Whether a differentiable result of the operation has users. Also true for operations that were inserted later, because their users
+    /// are unknown.
     pub(super) fn reads(&self, module: &Module, op: OpId) -> bool {
         let is_read = |value: &&ValueId| !self.uses.of(**value).is_empty();
         let mut read = module.ops[op].results.iter().filter(is_read).peekable();
@@ -135,7 +136,7 @@ enum How {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Moved {
     how: How,
-    /// For each dimension, the dimension of the root that it corresponds to; `None` if all elements change by the same amount.
+    /// For each dimension of the value, the corresponding dimension of the root; `None` if all elements change by the same amount.
     along: Along,
 }
 
@@ -157,7 +158,7 @@ impl Step<'_> {
         self.moved.get(&self.operand(i))
     }
 
-    /// The effect on the only result; `None` if it is neither a shift nor a scaling.
+    /// Returns the effect on the only result; `None` if it is neither a shift nor a scaling.
     fn result(&self) -> Option<Moved> {
         let data = &self.module.ops[self.op];
         if data.results.len() != 1 {
@@ -282,7 +283,7 @@ impl Step<'_> {
         Some(Moved { how: from.how, along: along.collect() })
     }
 
-    /// The effect on the result of a matmul: if one operand is unaffected, the result is scaled like the other operand.
+    /// Returns the effect on the result of a matmul: if one operand is unaffected, the result is scaled like the other operand.
     fn product(&self, spec: &DotSpec) -> Option<Moved> {
         let (from, i) = match (self.moved(0), self.moved(1)) {
             (Some(from), None) => (from, 0),
@@ -305,7 +306,7 @@ impl Step<'_> {
         Some(Moved { how: from.how, along })
     }
 
-    /// The effect on the result of a gather, if it selects only along dimensions in which all elements change by the same amount.
+    /// Returns the effect on the result of a gather, if it selects only along dimensions in which all elements change by the same amount.
     fn gather(&self, spec: &GatherSpec) -> Option<Moved> {
         let (operand, indices) = (self.operand(0), self.operand(1));
         let from = self.moved(0)?;

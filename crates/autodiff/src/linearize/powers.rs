@@ -8,8 +8,8 @@ use crate::emit::{Arithmetic, Emit};
 /// The maximum number of factors of a product that are visited.
 const MANY: usize = 64;
 
-/// The tangent of a product of more than two equal factors. `None` for other products, or if a partial product has other users, so that its
-/// tangent is computed anyway.
+/// Returns the tangent of a product of more than two equal factors. `None` for other products, or if a partial product has other users, so
+/// that its tangent is computed anyway.
 pub(super) fn of_product(at: &mut At<'_, '_>) -> Option<ValueId> {
     let product = at.result();
     let (base, exponent) = factors(at.linear.module, product)?;
@@ -32,7 +32,8 @@ pub(super) fn of_product(at: &mut At<'_, '_>) -> Option<ValueId> {
     Some(tape.mul(change, count))
 }
 
-/// The tangent of `1 / product` of several equal factors: that of `1 / x^n` is `-n dx / x^(n+1)`.
+/// Returns the tangent of `1 / product`, where `product` is `x^n`: the tangent of `1 / x^n` is `-n dx / x^(n+1)`. `None` for other
+/// products, or if `product` or a partial product has other users.
 pub(super) fn of_inverse(at: &mut At<'_, '_>, product: ValueId) -> Option<ValueId> {
     let (base, exponent) = factors(at.linear.module, product)?;
     let tangent = at.linear.tangent(base)?;

@@ -92,8 +92,8 @@ fn keep_for_backward(t: &mut Transposed<'_, '_>, op: OpId, regions: &[RegionId],
     }
 }
 
-/// Makes a region return an additional value of each of the types `slots`. `placed` has pairs of an index in `slots` and the value to
-/// return there; the other values are zeros.
+/// Makes a region return one additional value for each of the types `slots`. `placed` has pairs of an index in `slots` and the value to
+/// return for that slot; the region returns zeros for the other slots.
 fn return_more(module: &mut Module, region: RegionId, slots: &[TypeId], placed: &[(usize, ValueId)]) {
     let Some(end) = module.terminator(region) else { return };
     let mut ops = module.regions[region].ops.to_vec();

@@ -93,8 +93,8 @@ fn rounding_error(module: &Module, value: ValueId) -> Option<f64> {
     }
 }
 
-/// Extends a test: an element also continues to iterate while one of its derivatives `slopes` exceeds the tolerance. `goes_on` is the copy
-/// of the test's result in the body `ops`. The test is left unchanged if a slope depends on it.
+/// Extends a convergence test: an element also continues to iterate while one of its derivatives `slopes` exceeds the tolerance. `goes_on`
+/// is the copy of the test's result in the body `ops`. The test is left unchanged if a slope depends on its result.
 pub(super) fn extend(
     module: &mut Module,
     ops: &mut Vec<OpId>,

@@ -189,8 +189,8 @@ struct Trip<'a> {
 }
 
 impl Trip<'_> {
-    /// Copies the tape into a body; `tangents` maps nonzero tangents to their copies. It initially contains the tangents at the start of an
-    /// iteration; the returned map contains all.
+    /// Copies the tape into a body. `tangents` maps the nonzero tangents at the start of an iteration to their copies. Returns the map
+    /// extended to all nonzero tangents of the tape.
     fn copy(
         &self,
         module: &mut Module,

@@ -1,7 +1,8 @@
 //! Transposition of `while`: the transposed tape of the body, from the last iteration to the first.
 //!
-//! The forward loop saves the residuals of all iterations in stacked tensors, with one slice for each iteration. Invariant values are not
-//! saved, nor values that an iteration can recompute: the counter, and slices of invariant values at the counter.
+//! The forward loop saves the residuals of all iterations in stacked tensors, with one slice for each iteration. Two kinds of values are
+//! not saved: invariant values, and values that the backward loop can recompute (the counter, and slices of invariant values at the
+//! counter).
 
 use rustc_hash::FxHashMap;
 use shardc_ir::trip_count::counter;
@@ -150,7 +151,7 @@ fn live(t: &Transposed<'_, '_>, looped: &LoopTape, asked: &[Option<ValueId>]) ->
     }
 }
 
-/// The arguments of a loop's body that the backward loop can recompute in each iteration.
+/// The arguments of a loop's body that are not saved, since the backward loop can recompute them in each iteration.
 struct AtHand {
     of: FxHashMap<ValueId, KnownArgument>,
 }

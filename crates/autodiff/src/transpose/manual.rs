@@ -2,8 +2,8 @@
 //!
 //! If a result is replicated along manual axes, its cotangent is divided equally between the replicas. If an operand is replicated along
 //! manual axes, its cotangent is the sum over the replicas: the contributions of the devices are stacked along a new leading dimension,
-//! which is sharded along these axes. They are summed outside of the manual computation, where the sum may stay unreduced. Residuals of the
-//! forward computation are stacked in the same way.
+//! which is sharded along these axes. The contributions are summed outside of the manual computation, where the sum may stay unreduced.
+//! Residuals of the forward computation are stacked in the same way.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{

@@ -90,7 +90,7 @@ impl<'l, 'm> Transposed<'l, 'm> {
         Some((sign, sum))
     }
 
-    /// A value, or its negation.
+    /// Returns `value`, or its negation if `sign` is [`Sign::Minus`].
     fn signed(&mut self, sign: Sign, value: ValueId, like: OpId) -> ValueId {
         if sign == Sign::Plus {
             return value;

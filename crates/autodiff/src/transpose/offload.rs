@@ -1,7 +1,8 @@
 //! Host offload of residuals.
 //!
-//! A residual is copied to pinned host memory after its producer, and back before its first use in the backward pass. Both are calls of
-//! XLA's `annotate_device_placement`, as in JAX for `jax.device_put` within a program; a back end without pinned host memory ignores them.
+//! A residual is copied to pinned host memory after its producer, and back before its first use in the backward pass. Both copies are calls
+//! of XLA's `annotate_device_placement`, as in JAX for `jax.device_put` within a program; a back end without pinned host memory ignores
+//! them.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Attr, AttrDict, Build, CustomCallSpec, Module, OpId, OpKind, RegionId, ValueId};

@@ -69,7 +69,7 @@ impl Transposed<'_, '_> {
     }
 }
 
-/// The unpadded part of a value, if it is padded along only one dimension.
+/// Returns the unpadded part of a value that is padded with zeros along exactly one dimension; `None` for other values.
 fn part(module: &Module, place: usize, value: ValueId) -> Option<Part> {
     let data = &module.ops[module.def_op(value)?];
     let OpKind::Pad(spec) = &data.kind else { return None };

@@ -6,7 +6,7 @@ use shardc_ir::{Access, DTypeClass, Effect, Module, OpId, OpKind, RegionId, Valu
 use crate::checkpoint::{Checkpoint, Keep};
 use crate::replace::for_each_under;
 
-/// The values of `region` that `ops` (outside of the region) or the operations in their regions use; each once, in order of use.
+/// Returns the values of `region` that `ops` (outside of the region) or the operations in their regions use; each once, in order of use.
 pub(super) fn free_values(module: &Module, region: RegionId, ops: &[OpId]) -> Vec<ValueId> {
     let data = &module.regions[region];
     let mut inside: FxHashSet<ValueId> = data.args.iter().copied().collect();
@@ -31,8 +31,8 @@ pub(super) struct Plan {
     pub(super) again: Vec<OpId>,
     /// The arguments that need not be saved and that the backward pass uses.
     pub(super) args: Vec<ValueId>,
-    /// Whether a barrier ties recomputation to a cotangent. This prevents CSE with the original computation, which would undo the saving
-    /// of memory.
+    /// Whether a barrier ties recomputation to a cotangent. The barrier prevents CSE with the original computation, which would undo the
+    /// memory savings.
     pub(super) held: bool,
 }
 

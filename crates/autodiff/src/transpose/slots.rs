@@ -63,8 +63,8 @@ impl Body<'_> {
         Some((op, &data.kind, &data.operands))
     }
 
-    /// If the body returns `arg` with zeros in the slot that this iteration reads, and nothing else reads `arg`, makes it return `arg`
-    /// itself. Returns whether it did so.
+    /// If the body returns `arg` with zeros in the slot that this iteration reads, and nothing else reads `arg`, makes the body return
+    /// `arg` itself. Returns whether the body was changed.
     fn read_only(&mut self, i: usize, of: Carried, users: &FxHashMap<ValueId, Vec<OpId>>) -> bool {
         let Some((op, OpKind::DynamicUpdateSlice, operands)) = self.made(self.next[i]) else { return false };
         let is_emptied = operands[0] == of.arg && is_zero(self.module, operands[1]);
@@ -90,8 +90,8 @@ impl Body<'_> {
         true
     }
 
-    /// If the body returns `arg + u` or `arg - u`, where `u` is zero except in a slot that no other iteration writes, makes it write this
-    /// slot into `arg` instead.
+    /// If the body returns `arg + u` or `arg - u`, where `u` is zero except in a slot that no other iteration writes, makes the body write
+    /// this slot into `arg` instead.
     fn written_only(&mut self, i: usize, of: Carried, users: &FxHashMap<ValueId, Vec<OpId>>) {
         let next = self.next[i];
         let Some((sum, &OpKind::Binary(kind), &[a, b])) = self.made(next) else { return };

@@ -1,4 +1,4 @@
-//! Simplification of collectives: removes those without effect, cancels inverse pairs, and merges others.
+//! Simplification of collectives: removes collectives without effect, cancels inverse pairs, and merges other pairs.
 //!
 //! ```mlir
 //! %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}, {}]>

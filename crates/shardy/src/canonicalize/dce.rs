@@ -18,7 +18,7 @@ fn is_without_effect(module: &Module, op: &Op) -> bool {
         }
         // The parser keeps a manual computation without operands and results as text, so it has no operation kind of its own.
         OpKind::Opaque(spec) if &*spec.name == "sdy.manual_computation" => inner_have_no_effect(module, op),
-        // Like MLIR, this ignores that a loop may not terminate.
+        // Like MLIR, this analysis ignores that a loop may not terminate.
         kind => {
             let effect = kind.def().effect;
             (effect.is_pure() || effect == Effect::MayNotEnd) && inner_have_no_effect(module, op)

@@ -50,7 +50,7 @@ impl Round<'_> {
         true
     }
 
-    /// Whether all manual axes have size one. True without operands and results, because such a computation has no manual axes here.
+    /// Whether all manual axes have size one. Also true for a computation without operands and results, whose `spec` has no manual axes.
     fn is_redundant(&self, spec: &ManualSpec) -> bool {
         let Some(&first) = spec.in_shardings.iter().chain(&spec.out_shardings).next() else { return true };
         let mesh = &self.module.meshes[self.module.shardings.get(first).mesh];

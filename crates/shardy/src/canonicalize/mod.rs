@@ -23,11 +23,11 @@ use shardc_ir::{
 use shardc_passes::driver::pass_options::PassOption;
 use shardc_passes::internal::access::ShardingAccess;
 
-/// Which patterns are applied.
+/// The option that selects the patterns to apply.
 pub(super) const PATTERNS: PassOption =
     PassOption { name: "enable-patterns", values: &["all", "sdy-reshard", "sdy-collective"] };
 
-/// Which patterns are applied.
+/// The patterns to apply, as the option [`PATTERNS`] selects them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Patterns {
     All,

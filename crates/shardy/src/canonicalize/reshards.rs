@@ -32,7 +32,7 @@ impl Round<'_> {
         }
     }
 
-    /// Reuses the result of an earlier reshard of the same data, even if one of the two reads a reshaped or transposed value.
+    /// Reuses the result of an earlier reshard of the same data, even if one of the two reshards reads a reshaped or transposed value.
     fn reuse(&mut self, op: OpId, input: ValueId, target: ShardingId) {
         let mut path = Vec::new();
         let mut root = input;
@@ -74,7 +74,8 @@ impl Round<'_> {
         matches!(self.module.ops[op].kind, OpKind::Reshape | OpKind::Transpose { .. }).then_some(op)
     }
 
-    /// Maps a sharding of the result of the views in `path` (last view first) to a sharding of the value before their transposes.
+    /// Maps a sharding of the result of the reshapes and transposes in `path` (last operation first) to a sharding of the value before the
+    /// transposes.
     fn before_transposes(&mut self, target: ShardingId, path: &[OpId]) -> Option<ShardingId> {
         let mut sharding = self.module.shardings.get(target).clone();
         for &view in path {
@@ -95,8 +96,8 @@ impl Round<'_> {
         Some(self.module.shardings.intern(sharding))
     }
 
-    /// The result of an earlier reshard in the same region that distributes the data of `root` as `target` does, with only reshapes between
-    /// `root` and that reshard.
+    /// Returns the result of an earlier reshard in the same region that distributes the data of `root` as `target` does. Only reshapes may
+    /// be between `root` and that reshard.
     fn earlier(&self, op: OpId, root: ValueId, target: ShardingId) -> Option<ValueId> {
         let &result = self.module.ops[op].results.first()?;
         let mut seen: FxHashSet<ValueId> = FxHashSet::default();

@@ -1,4 +1,4 @@
-//! Whether two shardings of the same data in two shapes place the same elements on each device.
+//! Checks whether two shardings of the same data in two shapes place the same elements on each device.
 
 use shardc_ir::{AxisRef, Mesh, Module, ShardingId, TensorSharding, ValueId};
 use shardc_passes::internal::sub_axes::{part, pre};

@@ -4,8 +4,8 @@ use shardc_ir::Module;
 
 use crate::pass::SHARDING_ATTR;
 
-/// Removes the sharding of every value and function result, and all mesh definitions. Operations such as `sdy.reshard` keep theirs,
-/// with the mesh inlined.
+/// Removes the sharding of every value and function result, and all mesh definitions. Operations such as `sdy.reshard` keep their
+/// shardings, with the mesh inlined.
 pub(super) fn drop_all(module: &mut Module) {
     module.shardings.clear_values();
     for func in module.funcs.values_mut() {

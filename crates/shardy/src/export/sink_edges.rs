@@ -14,9 +14,9 @@ use shardc_passes::internal::manual;
 
 use super::super::edges;
 
-/// Also moves the sharding origins of edges.
+/// Also moves the sharding origins (debug information) of data-flow edges.
 pub(super) const ORIGINS: PassOption = PassOption::flag("sink-debug-sharding-origins");
-/// Also moves the propagation steps of edges.
+/// Also moves the propagation steps (debug information) of data-flow edges.
 pub(super) const PROPAGATION_EDGES: PassOption = PassOption::flag("sink-debug-propagation-edge-sharding");
 
 /// The debug attributes of propagation: on the producer of a value; on an operation for its region arguments; on an operation
@@ -29,7 +29,7 @@ pub(super) const DEBUG: [(PassOption, [&str; 3]); 2] = [
     ),
 ];
 
-/// Sinks the edges in a function body.
+/// Moves the shardings of the data-flow edges in a function body to their owners, and removes the edges.
 pub(super) fn sink_edges(module: &mut Module, body: RegionId, options: &PassOptions) {
     let places = ShardingAccess::new(module);
     for op in module.walk(body) {
@@ -88,7 +88,8 @@ fn sink_results(module: &mut Module, places: &ShardingAccess, op: OpId, results:
     }
 }
 
-/// Collects the attribute `from` of edges into the attribute `to` of their operation.
+/// Collects the attribute `from` of data-flow edges into the attribute `to` of the operation to whose region arguments or results the edges
+/// belong.
 fn sink_debug(
     module: &mut Module,
     places: &ShardingAccess,
@@ -99,7 +100,7 @@ fn sink_debug(
 ) {
     let said = owners.iter().filter_map(|&owner| {
         let said = module.ops[places.edge(owner)?].attrs.get(from)?;
-        // An edge without propagation steps is skipped.
+        // A data-flow edge without propagation steps is skipped.
         let empty = matches!(said, Attr::Raw(text) if &**text == "#sdy.propagation_edges<[]>");
         (!empty).then(|| said.clone())
     });

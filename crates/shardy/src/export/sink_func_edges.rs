@@ -1,12 +1,13 @@
-//! `sdy-sink-func-data-flow-edges`: moves the shardings of edges between functions to their operands, and removes the edges.
+//! `sdy-sink-func-data-flow-edges`: moves the shardings of `sdy.func_data_flow_edge` operations to their operands, and removes the
+//! operations.
 
 use shardc_ir::{Module, OpKind, RegionId, TensorSharding};
 use shardc_passes::internal::access::ShardingAccess;
 
 use super::super::edges;
 
-/// Sinks the edges between functions in a function body. If an edge has no sharding but its operand has one, the operand gets
-/// an open sharding.
+/// Removes the `sdy.func_data_flow_edge` operations of a function body, and moves their shardings to their operands. If the operation has
+/// no sharding but its operand has one, the operand gets an open sharding.
 pub(super) fn sink_func_edges(module: &mut Module, body: RegionId) {
     let places = ShardingAccess::new(module);
     let is_edge = |module: &Module, op| matches!(module.ops[op].kind, OpKind::FuncDataFlowEdge);

@@ -51,7 +51,8 @@ fn first(calls: &[(OpId, FuncId)], keys: &Keys) -> FxHashMap<FuncId, FuncId> {
     calls.iter().map(|&(_, func)| (func, *first.entry(&keys[&func]).or_insert(func))).collect()
 }
 
-/// For each function, the function with the same computation whose shardings have the most calls; on a tie, the first to reach that number.
+/// Returns for each function the function with the same computation whose shardings have the most calls; on a tie, the function that
+/// reaches this number first.
 fn most_called(calls: &[(OpId, FuncId)], keys: &Keys) -> FxHashMap<FuncId, FuncId> {
     let mut chosen: FxHashMap<&Computation, FuncId> = FxHashMap::default();
     let mut counts: FxHashMap<&(Computation, Boundary), u64> = FxHashMap::default();

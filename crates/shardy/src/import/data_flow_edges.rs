@@ -14,7 +14,7 @@ use shardc_passes::driver::passes::PassResult;
 
 use super::edges::Edges;
 
-/// Adds an edge, with the value's sharding, to every owner of a data flow: results of loops, branches and barriers; block
+/// Adds a data-flow edge, with the value's sharding, to every owner of a data flow: results of loops, branches and barriers; block
 /// arguments and results of manual and named computations.
 pub(super) fn run(module: &mut Module) -> PassResult {
     add(module, |kind| {
@@ -30,7 +30,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
     Ok(Vec::new())
 }
 
-/// Adds data-flow edges to the results, and to owning region arguments, of the operations for which `which` returns true.
+/// Adds data-flow edges for the operations for which `which` returns true: to the results, and to region arguments that own a data flow.
 pub(super) fn add(module: &mut Module, which: impl Fn(&OpKind) -> bool) {
     let bodies: Vec<_> = module.bodies().collect();
     let mut edges = Edges::default();
@@ -63,7 +63,8 @@ fn add_to(module: &mut Module, op: OpId, edges: &mut Edges) {
 
 type Shardings = Vec<Option<ShardingId>>;
 
-/// Returns the shardings of an operation's region arguments, or `None` if these do not own data flow, and the shardings of its results.
+/// Returns two lists: the shardings of an operation's region arguments, or `None` if the arguments own no data flow; and the shardings of
+/// its results.
 fn boundary(module: &mut Module, op: OpId) -> (Option<Shardings>, Shardings) {
     let list = |ids: &[ShardingId]| ids.iter().copied().map(Some).collect();
     match module.ops[op].kind.clone() {

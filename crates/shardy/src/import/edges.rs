@@ -1,4 +1,4 @@
-//! Insertion of edge operations between a value and its users.
+//! Inserts data-flow edge operations between values and their users.
 
 use shardc_ir::{
     InsertionPoint, Insertions, LocId, Module, OpKind, PackedOption, RegionId, Span, ValueId, ValueMap,
@@ -12,9 +12,9 @@ pub(super) struct Edges {
 }
 
 impl Edges {
-    /// Creates an operation that reads `value` and returns a value of the same type, for insertion directly after the producer
-    /// of `value`. Edges of one operation or region keep their order. Returns `None` for a value without a static tensor type,
-    /// which has no sharding.
+    /// Creates a data-flow edge operation that reads `value` and returns a value of the same type, for insertion directly after the
+    /// producer of `value`. Edges after the same operation or at the start of the same region keep their order. Returns `None` for a value
+    /// without a static tensor type, which has no sharding.
     pub(super) fn add(
         &mut self,
         module: &mut Module,
@@ -34,7 +34,7 @@ impl Edges {
         Some(result)
     }
 
-    /// Inserts the created edges in `regions`. The users of a value then read the result of its edge.
+    /// Inserts the created data-flow edges in `regions`. The users of a value then read the result of the value's edge.
     pub(super) fn place(mut self, module: &mut Module, regions: Vec<RegionId>) {
         if !self.insertions.is_empty() {
             self.insertions.apply_to(module, regions, &self.instead, |_| false);

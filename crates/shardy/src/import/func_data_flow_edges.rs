@@ -5,7 +5,7 @@ use shardc_passes::driver::passes::PassResult;
 
 use super::edges::Edges;
 
-/// Adds an edge, with the value's sharding, to every parameter of every function except the entry, and to every call result.
+/// Adds a data-flow edge, with the value's sharding, to every parameter of every function except the entry, and to every call result.
 pub(super) fn run(module: &mut Module) -> PassResult {
     let Some(entry) = module.entry() else { return Err(vec![module.no_entry()]) };
     let mut edges = Edges::default();

@@ -41,11 +41,11 @@ fn key(mesh: &Mesh) -> Key {
 }
 
 struct Lifter {
-    /// The named mesh that defines each mesh, by the mesh's axes and device IDs.
+    /// The named meshes, keyed by axes and device IDs.
     known: FxHashMap<Key, MeshId>,
-    /// The named mesh for each inline mesh in StableHLO's syntax, by the text of the inline mesh.
+    /// The named meshes that replace inline meshes in StableHLO's syntax, keyed by the text of the inline mesh.
     foreign: FxHashMap<Box<str>, MeshId>,
-    /// For the name of each removed mesh definition, the equal mesh that replaces it.
+    /// The meshes that replace equal mesh definitions, keyed by the name of the removed definition.
     dropped: FxHashMap<Box<str>, MeshId>,
     names: FreshNames,
     /// The position in the module at which new mesh definitions are inserted: after the last existing one.
@@ -197,7 +197,7 @@ fn walk_all(module: &Module) -> Vec<OpId> {
     module.bodies().flat_map(|body| module.walk_inner_first(body)).collect()
 }
 
-/// The replica groups of an operation, if it is a collective of the `kind`-th kind.
+/// Returns the replica groups of an operation if it is a collective of kind `kind`; `None` for other operations.
 fn spec_of(op: &mut OpKind, kind: usize) -> Option<&mut CollectiveSpec> {
     let (number, spec) = match op {
         OpKind::AllGather { spec, .. } => (0, spec),

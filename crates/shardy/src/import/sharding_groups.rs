@@ -35,7 +35,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
     for groups in members.values() {
         for (i, &(op, id)) in groups.iter().enumerate() {
             module.ops[op].kind = OpKind::ShardingGroup { id: numbers[classes.find(id)] };
-            // All groups of one value are merged now, so only its first operation is kept.
+            // All groups of one value are merged now, so only the first `sdy.sharding_group` of the value is kept.
             if i > 0 {
                 dropped.insert(op);
             }
@@ -49,7 +49,8 @@ pub(super) fn run(module: &mut Module) -> PassResult {
     Ok(Vec::new())
 }
 
-/// Equivalence classes of groups, as a union-find forest. Joined classes get the representative of the class of `to`.
+/// Equivalence classes of sharding groups, as a union-find forest. When two classes are merged, the representative of the first class
+/// becomes the representative of both.
 #[derive(Default)]
 struct DimensionClasses {
     /// The index of each group's parent in the union-find forest, by group.

@@ -4,7 +4,7 @@ use shardc_ir::Module;
 use shardc_passes::driver::passes::PassResult;
 use shardc_passes::propagate;
 
-/// Removes axes of size one from shardings, if a named mesh has any; meshes keep them.
+/// Removes axes of size one from shardings, if a named mesh has such axes. The meshes keep these axes.
 pub(super) fn run(module: &mut Module) -> PassResult {
     let has_some = |id| module.meshes[id].axes.values().any(|&size| size == 1);
     if module.mesh_names.values().any(|&id| has_some(id)) {

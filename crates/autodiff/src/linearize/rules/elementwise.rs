@@ -170,7 +170,7 @@ fn derivative(at: &mut At<'_, '_>, op: UnaryOp, x: ValueId, y: ValueId) -> Resul
             e.unary(UnaryOp::Rsqrt, under)
         }
         UnaryOp::Acosh => {
-            // Computed as a product of two factors, since `x^2 - 1` suffers from cancellation near one.
+            // The difference is computed as a product of two factors, since `x^2 - 1` suffers from cancellation near one.
             let one = e.number(1.0, x);
             let (below, above) = (e.sub(x, one), e.add(x, one));
             let under = e.mul(below, above);
@@ -427,7 +427,7 @@ fn slope(
     let e = &mut e;
     Ok(Slope::By(match (op, i) {
         (BinaryOp::Power, 0) => {
-            // `b a^(b-1)`. Only at `a = b = 0` the base is replaced by 1, since `0 * 0^-1` is NaN.
+            // The derivative is `b a^(b-1)`. At `a = b = 0`, the base is replaced by 1, since `0 * 0^-1` is NaN.
             let one = e.number(1.0, b);
             let less = e.sub(b, one);
             let base = if is_nonzero_constant(e.module(), b) {
@@ -443,7 +443,7 @@ fn slope(
             e.mul(b, power)
         }
         (BinaryOp::Power, _) => {
-            // `log(a) a^b`, and zero at `a = 0`, where the logarithm is infinite.
+            // The derivative is `log(a) a^b`, and zero at `a = 0`, where the logarithm is infinite.
             let (zero, one) = (e.number(0.0, a), e.number(1.0, a));
             let is_zero = compare(e, CompareDirection::EQ, a, zero);
             let base = e.alike_to(OpKind::Select, &[is_zero, one, a], a);

@@ -144,13 +144,13 @@ fn mask(e: &mut Emit<'_>, like: ValueId, direction: CompareDirection) -> ValueId
     e.tensor(OpKind::Compare(direction, None), &[rows, columns], &shape, DType::I1)
 }
 
-/// A matrix with zeros outside of its [`mask`].
+/// The matrix `value`, with zeros where the [`mask`] is false.
 pub(super) fn masked(e: &mut Emit<'_>, value: ValueId, direction: CompareDirection) -> ValueId {
     let (mask, zero) = (mask(e, value, direction), e.zeros_like(value));
     e.alike_to(OpKind::Select, &[mask, value, zero], value)
 }
 
-/// A tangent with zeros outside of its [`mask`].
+/// The matrix `tangent`, with zeros where the [`mask`] is false.
 pub(super) fn masked_tangent(at: &mut At<'_, '_>, tangent: ValueId, direction: CompareDirection) -> ValueId {
     let (mask, zero) = {
         let mut e = at.primal();
@@ -200,7 +200,7 @@ fn numbers(e: &mut Emit<'_>, like: ValueId) -> (ValueId, ValueId) {
     (rows, columns)
 }
 
-/// The tangent with zeros outside of the triangle that the operation reads. If `is_unit`, the diagonal is also zero.
+/// Returns the tangent with zeros outside of the triangle that the operation reads. If `is_unit` is true, the diagonal is also zero.
 fn triangle(at: &mut At<'_, '_>, tangent: ValueId, lower: bool, is_unit: bool) -> Option<ValueId> {
     let a = at.operand(0);
     let (mask, zero) = {

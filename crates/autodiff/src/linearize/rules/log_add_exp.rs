@@ -19,7 +19,7 @@ struct Parts {
     scale: f64,
 }
 
-/// The tangent of an addition that computes `logaddexp`; `None` if the current addition has a different form.
+/// Returns the tangent of an addition that computes `logaddexp`; `None` if the current addition has a different form.
 pub(super) fn of_sum(at: &mut At<'_, '_>) -> Option<ValueId> {
     let parts = parts(at.linear.module, at.result())?;
     // If both operands are the same infinity, `a - b` is NaN. Programs often select a different value in this case. The tangent that is not
@@ -27,7 +27,8 @@ pub(super) fn of_sum(at: &mut At<'_, '_>) -> Option<ValueId> {
     tangent(at, &parts, 0.0)
 }
 
-/// The tangent of a `select` between `logaddexp` and, if `a - b` is NaN, `a + b`; `None` if the current `select` has a different form.
+/// Returns the tangent of a `select` between `logaddexp` and, if `a - b` is NaN, `a + b`; `None` if the current `select` has a different
+/// form.
 pub(super) fn of_select(at: &mut At<'_, '_>) -> Option<ValueId> {
     let module = &*at.linear.module;
     let made = |value: ValueId| module.def_op(value).map(|op| &module.ops[op]);

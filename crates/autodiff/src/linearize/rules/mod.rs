@@ -178,7 +178,7 @@ fn sum(at: &mut At<'_, '_>, changes: &[Option<ValueId>]) -> Option<ValueId> {
     Some(changes.fold(first, |sum, change| at.tape().binary(BinaryOp::Add, sum, change)))
 }
 
-/// The tangent of operand `i`, or a tensor of zeros if it has no tangent.
+/// Returns the tangent of operand `i`, or a tensor of zeros if the operand has no tangent.
 fn written_out(at: &mut At<'_, '_>, i: usize) -> ValueId {
     if let Some(tangent) = at.tangent(i) {
         return tangent;

@@ -22,7 +22,7 @@ pub(super) fn reduce(at: &mut At<'_, '_>, dims: &DimList) -> Result<Rule, Box<Di
         Some(kind @ (ReductionKind::Max | ReductionKind::Min))
             if n == 1 && is_identity(at.linear.module, at.operand(1), kind) =>
         {
-            // This maximum is subtracted before exponentials for numerical stability, and its derivative cancels.
+            // The maximum is subtracted before exponentials for numerical stability, so the contributions to its derivative cancel.
             if at.linear.cancels(at.result()) {
                 return Ok(Rule::nothing(1));
             }
@@ -63,7 +63,7 @@ fn sum(at: &mut At<'_, '_>, i: usize, n: usize, dims: &DimList) -> Result<Option
     Ok(super::sum(at, &[inner, init]))
 }
 
-/// The tangent of the maximum or minimum; equal elements contribute equal shares.
+/// Returns the tangent of a maximum or minimum; equal elements contribute equal shares.
 fn extreme(at: &mut At<'_, '_>, dims: &DimList) -> Option<ValueId> {
     let tangent = at.tangent(0)?;
     let (x, y) = (at.operand(0), at.result());

@@ -26,7 +26,7 @@ struct Lane {
 }
 
 impl Lane {
-    /// The tangents of the operand and of the updates; zeros if they have none.
+    /// Returns the tangents of the operand and of the updates, with zeros for a symbolic zero.
     fn both(&self, at: &mut At<'_, '_>) -> [ValueId; 2] {
         let (x, updates) = (self.x, self.updates);
         [
@@ -100,8 +100,8 @@ pub(super) fn scatter(at: &mut At<'_, '_>, spec: &ScatterSpec) -> Result<Rule, B
     Ok(Rule::Tangents(tangents))
 }
 
-/// How a combiner of `n` elements and `n` updates combines element `i` with update `i`; `None` if the result depends on others, or is not
-/// of a known form.
+/// Returns how a combiner of `n` elements and `n` updates combines element `i` with update `i`. `None` if its result `i` depends on other
+/// elements or updates, or if the combiner is not of a known form.
 fn combines(module: &Module, region: RegionId, i: usize, n: usize) -> Option<Combines> {
     let data = &module.regions[region];
     let returned = *module.ops[module.terminator(region)?].operands.get(i)?;
@@ -233,8 +233,8 @@ fn multiply(
     Ok(sum(at, &[of_operand, of_updates]))
 }
 
-/// The product of the element at an update's position and all other updates of that position. It is the product of all nonzero factors
-/// divided by the update, and zero if another factor is zero.
+/// Returns the product of the element at an update's position and all other updates of that position. It is computed as the product of all
+/// nonzero factors divided by the update, and is zero if another factor is zero.
 fn others(at: &mut At<'_, '_>, spec: &ScatterSpec, lane: Lane) -> Result<ValueId, Box<Diagnostic>> {
     let Lane { x, indices, updates, .. } = lane;
     let (product, zeros, is_zero, nonzero) = {
@@ -285,8 +285,8 @@ fn extreme(at: &mut At<'_, '_>, spec: &ScatterSpec, lane: Lane) -> Result<Option
     Ok(Some(at.tape().div(total, count)))
 }
 
-/// If several updates write to one position, only the update that was written last has a derivative; StableHLO does not specify which one
-/// this is. To find it, consecutive numbers are scattered in place of the updates: an update was written last if its number is at its
+/// If several updates write to one position, only the update that is written last has a derivative, but StableHLO does not specify which
+/// update that is. To find it, consecutive numbers are scattered in place of the updates: an update is written last if its number is at its
 /// position afterwards.
 fn last_written(
     at: &mut At<'_, '_>,

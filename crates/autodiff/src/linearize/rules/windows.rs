@@ -62,7 +62,8 @@ pub(super) fn reduce_window(at: &mut At<'_, '_>, spec: &WindowSpec) -> Result<Ru
     }
 }
 
-/// Expands a window reduction whose combiner has no rule of its own: combines all windows at once, one window position after the other.
+/// Expands a window reduction whose combiner has no rule of its own: combines the elements at one window position after the other, for all
+/// windows at once.
 fn one_by_one(at: &mut At<'_, '_>, spec: &WindowSpec) -> Result<Rule, Box<Diagnostic>> {
     let error = unsupported(at);
     let region = at.linear.module.ops[at.op].regions[0];

@@ -14,8 +14,8 @@ pub(super) fn of_operand(t: &mut Transposed<'_, '_>, op: OpId, ct: ValueId) -> O
     };
     let mut like = |spec: &CollectiveSpec| like(t.linear, spec);
     let (back, adds) = match kind {
-        // Each device's partial sum contributes to the results of all devices in its group, so its cotangent is the sum of their
-        // cotangents.
+        // Each device's partial sum contributes to the results of all devices in its group, so the cotangent of the partial sum is the sum
+        // of the cotangents of these results.
         OpKind::AllReduce(spec) => (OpKind::AllReduce(like(&spec)), true),
         OpKind::CrossReplicaSum(spec) => (OpKind::CrossReplicaSum(spec), false),
         OpKind::AllGather { dim, spec } => (OpKind::ReduceScatter { dim, spec: like(&spec) }, true),

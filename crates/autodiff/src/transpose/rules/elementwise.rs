@@ -5,7 +5,8 @@ use shardc_ir::{BinaryOp, DTypeClass, OpId, OpKind, TensorBuild, UnaryOp, ValueI
 use crate::emit::Arithmetic;
 use crate::transpose::Transposed;
 
-/// The cotangent of operand `i`, if `ct` is the cotangent of the result. The caller negates the cotangent of a subtracted operand.
+/// Returns the cotangent of operand `i`, where `ct` is the cotangent of the result. The caller negates the cotangent of a subtracted
+/// operand.
 pub(super) fn of_operand(t: &mut Transposed<'_, '_>, op: OpId, i: usize, ct: ValueId) -> Option<ValueId> {
     let data = &t.linear.module.ops[op];
     let (kind, operands) = (data.kind.clone(), data.operands.clone());

@@ -77,7 +77,8 @@ pub(super) fn fft(
     }
 }
 
-/// Returns which elements of a half spectrum represent two elements of the full spectrum of length `n` along the last dimension.
+/// Returns a mask of the elements of a half spectrum that represent two elements of the full spectrum, whose last dimension has `n`
+/// elements.
 fn halves(e: &mut Emit<'_>, shape: &[i64], n: i64) -> ValueId {
     let place = e.tensor(OpKind::Iota { dim: shape.len() as u32 - 1 }, &[], shape, DType::I32);
     let (first, middle) = (e.number(0.0, place), e.number((n as f64) / 2.0, place));

@@ -47,7 +47,7 @@ fn exchange(e: &mut Emit<'_>, list: ValueId, size: u32, spec: Box<CollectiveSpec
     e.alike(OpKind::AllToAll { split_dim: 0, concat_dim: 0, split_count: size, spec }, &[list])
 }
 
-/// Returns which elements of `like` are in rows of a slice that begins at one of `first` and has one of `sizes` rows.
+/// Returns a mask with the shape of `like` that is true in the rows of any slice: slice `i` has `sizes[i]` rows from row `first[i]` on.
 fn written_rows(e: &mut Emit<'_>, first: ValueId, sizes: ValueId, like: ValueId) -> Option<ValueId> {
     let shape = e.type_of(like).shape.to_vec();
     let (&slices, &rows) = (e.type_of(first).shape.first()?, shape.first()?);

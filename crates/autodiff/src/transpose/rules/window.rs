@@ -57,7 +57,7 @@ pub(super) fn select_and_scatter(
     e.module().ops[made].results.get(1).copied()
 }
 
-/// How the region of a reduction of pairs compares: `GE` for the maximum, `LE` for the minimum.
+/// Returns the direction of the comparison in the region of a reduction of pairs: `GE` for the maximum, `LE` for the minimum.
 fn direction(t: &Transposed<'_, '_>, op: OpId) -> Option<CompareDirection> {
     let region = t.linear.module.ops[op].regions[0];
     t.linear.module.regions[region].ops.iter().find_map(|&op| match t.linear.module.ops[op].kind {

@@ -1,4 +1,4 @@
-//! The common shardings of the factors of an operation, for all its operands and results.
+//! Finds for each factor of an operation the axes that shard the factor in all operands and results.
 //!
 //! The heuristic is Shardy's: candidates are ordered by the number of elements of the tensors that have the sharding, then by
 //! factor kind (the cheapest communication first), then by the number of shards.
@@ -59,7 +59,8 @@ pub(super) fn update(projection: &mut Projection, axes: &[Axes]) -> Vec<bool> {
     projection.tensors.iter_mut().map(change).collect()
 }
 
-/// The axes of each factor, if all tensors already agree, no axis shards two factors, and no factor that needs replication is sharded.
+/// Returns the axes of each factor if all tensors agree on them; `None` if tensors disagree, an axis shards two factors, or a factor that
+/// needs replication is sharded.
 fn agreed(rule: &ShardingRule, projection: &Projection) -> Option<Vec<Axes>> {
     let mut out: Vec<Axes> = Vec::new();
     for (f, factor) in rule.factors.iter().enumerate() {
@@ -84,8 +85,8 @@ fn has_overflow(tensor: &TensorFactors, f: usize) -> bool {
     tensor.factors[f].as_ref().is_some_and(|s| !s.overflow.is_empty())
 }
 
-/// If only two tensors have shardings, one tensor keeps its sharding: preferably one without sharded permutation factors, then the larger
-/// tensor, then the tensor with more shards.
+/// For an operation of which only two tensors have shardings, returns the axes of each factor such that one tensor keeps its sharding:
+/// preferably a tensor without sharded permutation factors, then the larger tensor, then the tensor with more shards.
 fn of_two(
     mesh: &Mesh,
     rule: &ShardingRule,

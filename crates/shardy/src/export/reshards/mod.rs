@@ -25,7 +25,7 @@ use shardc_passes::rules::sharding_rule::{FactorKind, ShardingRule};
 
 use crate::shardings::{self, equivalent, through_barriers};
 
-/// Makes every reshard of operands and results explicit. This pass rejects the option; the pass `plan` does this.
+/// Makes every reshard of operands and results explicit. This pass rejects the option; the pass `plan` makes every reshard explicit.
 pub(super) const FULL: PassOption = PassOption::flag("enable-full-version");
 
 /// Inserts reshards and collectives.
@@ -298,8 +298,8 @@ impl Inserter<'_> {
         self.places.set(self.module, result, new);
     }
 
-    /// The unreduced axes of an operation's results before any all-reduce, if the results must stay unreduced along some axis.
-    /// Otherwise the reduction is left to XLA.
+    /// Returns the axes that shard the reduction factors of an operation, if its first result must stay unreduced along some axis.
+    /// Otherwise, returns no axes, and XLA inserts the reduction.
     fn reduced(&mut self, op: OpId, rule: &ShardingRule, projection: &Projection) -> Vec<shardc_ir::AxisRef> {
         let first = self.module.ops[op].results.first().copied();
         if first.is_none_or(|v| self.unreduced(v).is_empty()) {

@@ -4,7 +4,7 @@ use shardc_ir::{CompareDirection, DTypeClass, Dense, Module, OpKind, TensorType,
 
 /// Whether element `[i, ...]` of a value is `i`, derived from the operations that compute it.
 ///
-/// It looks through reshapes and broadcasts that keep the first dimension, and through the index normalization of front ends: a
+/// The analysis looks through reshapes and broadcasts that keep the first dimension, and through the index normalization of front ends: a
 /// clamp without effect, and `select(i < 0, i + n, i)`.
 pub(super) fn counts(module: &Module, value: ValueId) -> bool {
     let mut value = value;

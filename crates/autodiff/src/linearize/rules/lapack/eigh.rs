@@ -46,7 +46,7 @@ pub(super) fn rule(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     Ok(Rule::Tangents(smallvec![Some(dv), Some(dw), None]))
 }
 
-/// The matrix whose element in row `i` and column `j` is `1 / (w_j - w_i)`; its diagonal is 0.
+/// Returns the matrix whose element in row `i` and column `j` is `1 / (w_j - w_i)`; its diagonal is 0.
 fn inverse_differences(e: &mut Emit<'_>, w: ValueId) -> Option<ValueId> {
     let (by_column, by_row) = spread_both(e, w)?;
     let difference = e.sub(by_column, by_row);

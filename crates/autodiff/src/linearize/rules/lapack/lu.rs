@@ -51,7 +51,7 @@ fn sizes(e: &mut Emit<'_>, matrix: ValueId) -> (usize, i64, i64) {
     (rank, shape[rank - 2], shape[rank - 1])
 }
 
-/// The lower factor of an LU decomposition as a square matrix, with ones on the diagonal. `factors` contains both factors.
+/// Returns the lower factor of an LU decomposition as a square matrix, with ones on the diagonal. `factors` contains both factors.
 fn lower(e: &mut Emit<'_>, factors: ValueId) -> ValueId {
     let (rank, rows, columns) = sizes(e, factors);
     let strict = masked(e, factors, CompareDirection::GT);
@@ -128,7 +128,7 @@ fn permutation(at: &mut At<'_, '_>, pivots: ValueId, like: ValueId) -> Option<Va
             let numbers = e.tensor(OpKind::Iota { dim: last as u32 }, &[], shape, DType::I32);
             e.tensor(OpKind::Compare(CompareDirection::EQ, signed), &[numbers, row], shape, DType::I1)
         };
-        // The element of `values` where a mask is true.
+        // Returns the element of `values` at which a mask is true.
         let pick = |e: &mut Emit<'_>, mask: ValueId, values: ValueId| {
             let zero = e.zeros_like(values);
             let chosen = e.alike_to(OpKind::Select, &[mask, values, zero], values);

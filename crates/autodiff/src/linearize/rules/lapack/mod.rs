@@ -8,7 +8,7 @@
 //! | `syevd`, `heevd` | [`eigh`] |
 //! | `gesdd` | [`svd`] |
 //!
-//! The rules are those of JAX 0.10.2 and 0.12 (`jax/_src/lax/linalg.py`); routines without a derivative there have none here.
+//! The rules are those of JAX 0.10.2 and 0.12 (`jax/_src/lax/linalg.py`). Routines that have no derivative in JAX have none here.
 
 mod eigh;
 mod lu;
@@ -22,7 +22,7 @@ use smallvec::smallvec;
 use super::linear_algebra;
 use crate::linearize::{At, Rule};
 
-/// Letters by which LAPACK names sides, triangles and modes, as ASCII codes, as JAX passes them.
+/// The letters that LAPACK uses for sides, triangles and modes. JAX passes them as ASCII codes.
 mod letter {
     pub(super) const ALL: i64 = b'A' as i64;
     pub(super) const CONJUGATE: i64 = b'C' as i64;
@@ -35,7 +35,7 @@ mod letter {
     pub(super) const VECTORS: i64 = b'V' as i64;
 }
 
-/// The rule of a call of LAPACK; `None` for other calls.
+/// Linearizes a call of LAPACK; returns `None` for other calls.
 ///
 /// # Errors
 /// Returns an error if the call has no derivative in JAX.
@@ -73,7 +73,7 @@ pub(super) fn call(at: &mut At<'_, '_>, target: &str) -> Result<Option<Rule>, Bo
     }))
 }
 
-/// The LAPACK routine that a custom call's target names, without the letter of its element type; `None` for other targets.
+/// Returns the LAPACK routine that a custom call's target names, without the letter of its element type; `None` for other targets.
 fn routine(target: &str) -> Option<&str> {
     let name = target.strip_prefix("lapack_")?.strip_suffix("_ffi")?;
     name.strip_prefix(['s', 'd', 'c', 'z'])
@@ -121,7 +121,7 @@ impl Again<'_> {
     fn write(self, at: &mut At<'_, '_>) -> Vec<ValueId> {
         let OpKind::CustomCall(mut spec) = at.kind() else { return Vec::new() };
         let mut attrs = at.linear.module.ops[at.op].attrs.clone();
-        // These two attributes describe the types of the current call, so the new call does not get them.
+        // The aliases and the sharding rule describe the types of the current call, so the new call does not get these attributes.
         spec.props.remove("output_operand_aliases");
         attrs.remove(SHARDING_RULE);
         if let Some(target) = self.target {

@@ -79,7 +79,7 @@ pub(super) fn factor(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     Ok(Rule::Tangents(smallvec![Some(dr), None]))
 }
 
-/// The tangent of the result of `orgqr` or `ungqr`. It is an error if the operand is not the result of a linearized `geqrf`.
+/// Returns the tangent of the result of `orgqr` or `ungqr`. It is an error if the operand is not the result of a linearized `geqrf`.
 pub(super) fn orthogonal(at: &mut At<'_, '_>) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let packed = at.operand(0);
     let is_like = at.linear.module.values[packed].ty == at.linear.module.values[at.result()].ty;

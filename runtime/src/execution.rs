@@ -42,7 +42,7 @@ impl Execution {
         self.flight.wait()?;
         self.times().ok_or_else(|| RuntimeError::Protocol {
             call: "PJRT_LoadedExecutable_Execute",
-            what: "a run without times".to_owned(),
+            what: "an execution without recorded times".to_owned(),
         })
     }
 

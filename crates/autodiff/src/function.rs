@@ -110,7 +110,7 @@ fn reverse(
 
 /// The error for a differentiated value that depends on another differentiated value.
 fn depends(module: &Module, value: ValueId) -> Box<Diagnostic> {
-    let text = "one differentiated value depends on another";
+    let text = "a differentiated value depends on another differentiated value";
     let hint = "differentiate with respect to only one of them, or apply stop_gradient to the dependent one";
     let mut error = Diagnostic::invalid("SH1003", text).hint(hint);
     if let Some(op) = module.def_op(value) {

@@ -29,7 +29,7 @@ pub(crate) fn dense<'c>(
         Dense::Splat(bytes) => (bytes, true),
         Dense::Elements(bytes) => (bytes, false),
         // Raw constants are handled at the start of this function.
-        Dense::Raw(_) => return Err(misfit(module, ty, "is given as text")),
+        Dense::Raw(_) => return Err(misfit(module, ty, "is in text form, which cannot be lowered")),
         Dense::Resource(key) => {
             decoded = resource(module, key)?;
             (&decoded, false)

@@ -143,7 +143,7 @@ pub(crate) fn register(api: &Api) -> Result<()> {
     let functions = unsafe { extension.as_ref() };
     if CONTEXT_TYPE_ID.load(Ordering::Acquire) != 0 {
         return Err(RuntimeError::Argument(
-            "only one plugin per process can have collectives between processes".to_owned(),
+            "only one plugin per process can use cross-process collectives".to_owned(),
         ));
     }
     let nothing = xla::TypeInfo { deleter: ptr::null(), serialize: ptr::null(), deserialize: ptr::null() };

@@ -349,7 +349,7 @@ fn dtype_of(number: c_int) -> Result<DType> {
         33 => DType::F8E8M0FNU,
         _ => {
             return Err(RuntimeError::ElementType {
-                what: "a collective between processes",
+                what: "a cross-process collective",
                 dtype: format!("number {number}"),
             });
         }

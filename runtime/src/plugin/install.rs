@@ -136,7 +136,7 @@ pub fn install_with(
         (Err(error), None) => Err(RuntimeError::io(&target)(error)),
         (Ok(()), None) => Err(RuntimeError::Install {
             package: pin.wheel.package(),
-            reason: format!("{} vanished after it was written", target.display()),
+            reason: format!("{} was removed after it was written", target.display()),
         }),
     }
 }

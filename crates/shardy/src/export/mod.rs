@@ -35,7 +35,7 @@ pub(super) const PASSES: &[Pass] = &[
     ),
     pass(
         "sdy-sink-func-data-flow-edges",
-        "move the shardings of edges between functions to their operands, and remove the edges",
+        "move the shardings of func_data_flow_edge ops to their operands, and remove the ops",
         |m, _| each_body(m, sink_func_edges::sink_func_edges),
     ),
     pass("sdy-export-named-computations", "outline named computations as functions", |m, _| {

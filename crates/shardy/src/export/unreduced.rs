@@ -243,7 +243,7 @@ fn transition(
         let Some(done) = done else {
             let axis = name(&gone);
             return Err(format!(
-                "the unreduced axis {axis} of an operand is lost; reshard the operand first to reduce it"
+                "the unreduced axis {axis} of an operand is dropped without a reduction; reshard the operand first"
             ));
         };
         if let Some(id) = before.iter().find(|id| touches(id, &gone) && get(id).reduction != done) {

@@ -59,7 +59,9 @@ impl Target {
                 }
                 Ok(Target { kind: PluginKind::Cuda, topology: Some(topology.to_owned()) })
             }
-            ("tpu", None) => fail("it does not name a TPU slice; expected, for example, tpu:v5e:4x4".to_owned()),
+            ("tpu", None) => {
+                fail("it does not name a TPU slice; expected, for example, tpu:v5e:4x4".to_owned())
+            }
             ("cpu", Some(_)) => fail("cpu takes no topology".to_owned()),
             _ => fail(format!("unknown kind of device `{kind}`")),
         }

@@ -46,7 +46,7 @@ pub use printer::{
 };
 pub use split::{Chunk, parse_split, split};
 
-/// The full names of all operations whose syntax is known, sorted.
+/// Returns the full names of all operations whose syntax is known, sorted.
 #[must_use]
 pub fn op_names() -> Vec<&'static str> {
     let mut names: Vec<&'static str> = syntax::table::names().collect();

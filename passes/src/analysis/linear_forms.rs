@@ -173,7 +173,7 @@ pub(crate) fn uniform(module: &Module, value: ValueId) -> Option<Vec<u8>> {
     None
 }
 
-/// The size in bytes of the unsharded tensor.
+/// Returns the size in bytes of the unsharded tensor.
 pub(crate) fn bytes(module: &Module, value: ValueId) -> Option<i64> {
     module.stored(value).and_then(TensorType::num_bytes)
 }

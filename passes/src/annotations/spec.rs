@@ -72,7 +72,7 @@ impl<'a> Item<'a> {
         Item { text, start: 0 }
     }
 
-    /// The span of the item, at least one character long so that a diagnostic can point at it.
+    /// Returns the span of the item, at least one character long so that a diagnostic can point at it.
     fn span(self) -> Span {
         Span::new(self.start, self.start + self.text.len().max(1))
     }
@@ -484,7 +484,7 @@ mod tests {
 
     use super::*;
 
-    /// A function of two named arguments, `w: 8x6` and `params['b']: 6`, that returns the first.
+    /// Returns a function of two named arguments, `w: 8x6` and `params['b']: 6`, that returns the first.
     fn module() -> Module {
         let mut module = Module::new();
         let (w, b) = (module.types.tensor(&[8, 6], DType::F32), module.types.tensor(&[6], DType::F32));
@@ -515,7 +515,7 @@ mod tests {
         module
     }
 
-    /// The shardings that `specs` assign on `mesh`, or the errors, as text.
+    /// Returns the shardings that `specs` assign on `mesh`, or the errors, as text.
     fn run(mesh: &str, specs: &[&str]) -> String {
         let mut module = module();
         let parsed: Result<Vec<_>, _> = specs.iter().map(|s| s.parse::<Annotation>()).collect();

@@ -105,7 +105,7 @@ pub fn partition_propagated(
     }
 }
 
-/// The sort key of partitions: first the bytes by which the program exceeds device memory, if that is known, then the cost.
+/// Returns the sort key of partitions: first the bytes by which the program exceeds device memory, if that is known, then the cost.
 fn price(module: &Module, func: FuncId, done: &Attempt) -> (u64, u64) {
     let clean = &done.context.clean;
     let lacks = clean.memory_bytes.map_or(0, |has| lacking(module, func, clean.machine, has));

@@ -196,8 +196,8 @@ pub const PASSES: &[Pass] = &[
             let operations = module.ops.len();
             context.pass_data.propagated = propagate_prepared(module, &prepared, &options);
             let Some(entry) = module.entry() else { return Ok(Vec::new()) };
-            // Attempts are compared only if no constraints were inserted for disagreeing members of sharding groups: these constraints
-            // depend on priorities and shift value ids.
+            // The shardings are compared with those of the previous attempt only if no constraints were inserted for disagreeing members of
+            // sharding groups: these constraints depend on priorities and shift value ids.
             if module.ops.len() == operations {
                 if let Some(before) = shared.propagated.take() {
                     shared.is_repeated = before.is_of(module, entry);

@@ -1,5 +1,5 @@
-//! Detects attempts that repeat the previous one. If both propagate the same shardings, the second attempt ends after propagation: later
-//! passes depend only on shardings, so they would produce the same program.
+//! Detects attempts that repeat the previous one. If two successive attempts propagate the same shardings, the second ends after
+//! propagation: later passes depend only on shardings, so they would produce the same program.
 
 use shardc_ir::{EntityRef, FuncId, Module, PackedOption, ShardingId, ShardingTable};
 

@@ -241,7 +241,7 @@ impl Import<'_> {
     ) {
         let count = self.rw.module.funcs[func].results.len();
         let id = self.rw.module.shardings.intern(sharding.clone());
-        // The table of uses was built before the import, which does not change operands, so the table is still valid.
+        // The import does not change operands, so the table of uses, which was built before the import, is still valid.
         let mut elsewhere = false;
         for &(user, i) in self.uses.of(result) {
             if self.terminator == Some(user) {

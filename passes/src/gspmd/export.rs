@@ -364,8 +364,8 @@ impl Export<'_> {
     }
 }
 
-/// Whether the loop in HLO carries the same values as this one. The conversion to HLO also carries captured values, and turns invariant
-/// carried values into captured ones. The sharding of the loop's tuple would then have the wrong number of elements.
+/// Whether the loop in HLO carries the same values as the `while` operation `op`. The conversion to HLO also carries captured values, and
+/// turns invariant carried values into captured ones. The sharding of the loop's tuple would then have the wrong number of elements.
 fn keeps_its_values(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let Some(&body) = data.regions.get(1) else { return true };

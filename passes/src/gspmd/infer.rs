@@ -94,7 +94,8 @@ fn candidates<'t>(tilings: &'t [&'t Tiling]) -> impl Iterator<Item = &'t Tiling>
     tilings.iter().copied().take((MAX_STEPS / each).max(1))
 }
 
-/// Returns the indices of two conflicting assignments: the second is the first one that conflicts with the preceding assignments.
+/// Returns the indices of two conflicting assignments. The second index is that of the first assignment that conflicts with the preceding
+/// ones.
 fn conflict(tilings: &[&Tiling]) -> TilingConflict {
     let fits = |n: usize| fit(&tilings[..n]).is_some();
     // Bisection for the smallest number of assignments that conflict, since adding assignments never resolves a conflict. A single

@@ -63,8 +63,8 @@ pub(crate) fn digits(tiling: &Tiling, order: &Order) -> Option<Digits> {
     Some(out)
 }
 
-/// Returns the axes and sub-axes of a mesh that correspond to a digit, major to minor. Returns `None` if the digit would cut an axis at a
-/// boundary that does not divide its size.
+/// Returns the axes and sub-axes of a mesh that correspond to a digit, major to minor. Returns `None` if the digit begins or ends inside an
+/// axis at a boundary that does not divide the size of the axis.
 pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
     let (mut high, low) = (digit.stride.checked_mul(digit.size)?, digit.stride);
     let mut parts = Parts::new();

@@ -24,7 +24,7 @@ pub(super) struct Placed {
     pub(super) manual: AxisList,
 }
 
-/// Returns the sharding without these axes: for manual axes, the sharding inside the manual computation.
+/// Returns the sharding without `axes`: for manual axes, the sharding inside the manual computation.
 pub(super) fn without(sharding: &TensorSharding, axes: &[AxisRef]) -> TensorSharding {
     let keep = |list: &AxisList| -> AxisList {
         list.iter().copied().filter(|a| !axes.iter().any(|other| other.axis == a.axis)).collect()

@@ -133,7 +133,7 @@ impl Subject<'_> {
         out
     }
 
-    /// The source location of an argument in the user's program, if the module has it.
+    /// Returns the source location of an argument in the user's program, if the module has it.
     pub(super) fn arg_loc(&self, i: usize) -> Option<String> {
         let loc = self.module.funcs[self.func].arg_locs.get(i)?.expand()?;
         let (file, line, col) = self.module.locs.file_position(loc)?;

@@ -36,7 +36,7 @@ impl Localizer<'_> {
                 let mut value = sent;
                 for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
                     value = self.all_gather(&mesh, value, dim, axes);
-                    // Padding is sliced off before the next dimension is gathered, so that it is not sent again.
+                    // Padding is sliced off before the next dimension is all-gathered, so that it is not sent again.
                     value = self.trim(value, dim, target[dim]);
                 }
                 value
@@ -202,8 +202,8 @@ impl Localizer<'_> {
         groups
     }
 
-    /// Returns the attributes of an all-gather or reduction with these groups. They also need `use_global_device_ids`: with a channel
-    /// alone, ids are replica ids.
+    /// Returns the attributes of an all-gather or reduction with these groups. Such a collective also needs `use_global_device_ids`: with a
+    /// channel alone, ids are replica ids.
     pub(super) fn groups(&mut self, groups: ReplicaGroups) -> Box<CollectiveSpec> {
         let mut spec = self.on_channel(groups);
         spec.use_global_device_ids = spec.channel.is_some();

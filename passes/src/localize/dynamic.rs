@@ -172,7 +172,7 @@ impl Localizer<'_> {
         let scalar = self.tensor_type(&[], DType::I32);
         let mut start = start;
         let mut wide = dtype;
-        // A narrow type may be unable to represent the bound, and a wide type may exceed `i32`.
+        // A narrow type may be unable to represent the bound, and a value of a wide type may exceed `i32`.
         if dtype.bits() < 32 {
             start = self.emit(OpKind::Convert, &[start], scalar);
             wide = DType::I32;

@@ -107,7 +107,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Select, &[mask, moved, zeros], ty)
     }
 
-    /// Returns a boolean scalar that is true on devices with this index over `axes`.
+    /// Returns a boolean scalar that is true on devices whose index over `axes` is `index`.
     fn is_at(&mut self, axes: &[AxisRef], index: usize) -> ValueId {
         let coordinate = self.linear_coordinate(axes);
         let index = self.i32_scalar(index as i64);

@@ -2,12 +2,12 @@
 
 use shardc_ir::{DType, DTypeClass, Dense};
 
-/// The bytes that one element takes in MLIR's storage format. A `tf32` takes 3 bytes for its 19 bits.
+/// Returns the bytes that one element takes in MLIR's storage format. A `tf32` takes 3 bytes for its 19 bits.
 pub(crate) fn stored_bytes(dtype: DType) -> usize {
     if dtype == DType::TF32 { 3 } else { dtype.bytes() }
 }
 
-/// The number of significant bits of an element.
+/// Returns the number of significant bits of an element.
 pub(crate) fn meant_bits(dtype: DType) -> u32 {
     if dtype == DType::TF32 { 19 } else { dtype.bits() }
 }
@@ -45,7 +45,7 @@ pub(crate) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> 
     Some(Dense::elements(elements))
 }
 
-/// The bytes of one element. Signed elements narrower than a byte are sign-extended. Other unused bits are zero.
+/// Returns the bytes of one element. Signed elements narrower than a byte are sign-extended. Other unused bits are zero.
 fn element(dtype: DType, stored: &[u8]) -> smallvec::SmallVec<[u8; 16]> {
     let mut bytes = smallvec::SmallVec::from_slice(stored);
     if dtype == DType::TF32

@@ -30,7 +30,7 @@ pub(super) fn fault(text: &str) -> Option<(usize, &'static str)> {
     None
 }
 
-/// The offset after the string that begins at `at`.
+/// Returns the offset after the string that begins at `at`.
 fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at + 1;
     while let Some(&byte) = bytes.get(end) {

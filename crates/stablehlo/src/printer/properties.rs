@@ -12,8 +12,8 @@ use crate::syntax::kinds::attrs_of;
 use crate::syntax::values::{Val, push_generic, push_groups};
 use crate::syntax::{AttrType, row};
 
-/// The inherent attributes of an operation, as in `<{...}>` of the generic form: names and MLIR text of the values, sorted by name. A unit
-/// attribute has the value `unit`.
+/// Returns the inherent attributes of an operation, as in `<{...}>` of the generic form: names and MLIR text of the values, sorted by name.
+/// A unit attribute has the value `unit`.
 #[must_use]
 pub fn properties(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, String)> {
     written(module, op).into_iter().map(|(name, value)| (name, value.into_text())).collect()

@@ -89,8 +89,8 @@ fn only_use(value: ValueId, uses: &UseCounts, joined: &ValueMap) -> Option<Value
     (uses.get(value) == 1 && uses.get(now) == 1).then_some(now)
 }
 
-/// Returns the source-target pairs of the composition of two permutes. Returns `None` unless the devices that send are the same in both
-/// permutes, and so are those that receive.
+/// Returns the source-target pairs of the composition of two permutes. Returns `None` unless both permutes have the same set of sources and
+/// the same set of targets.
 fn pairs(before: &CollectiveSpec, after: &CollectiveSpec) -> Option<ReplicaGroups> {
     if before.channel.is_some() != after.channel.is_some()
         || before.use_global_device_ids != after.use_global_device_ids

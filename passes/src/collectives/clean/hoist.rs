@@ -174,7 +174,7 @@ fn bring_along(
     map: &mut ValueMap,
     copied: &mut FxHashSet<OpId>,
 ) {
-    // The boolean is true if the operations that the operation depends on were already pushed. An operation is copied after these.
+    // An entry is an operation, and whether the operations that it depends on were already pushed. It is copied after these operations.
     let mut stack: Vec<(OpId, bool)> = vec![(op, false)];
     while let Some((at, ready)) = stack.pop() {
         if ready {

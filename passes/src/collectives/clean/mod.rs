@@ -86,13 +86,13 @@ pub struct Combined {
 }
 
 impl CleanReport {
-    /// The number of collectives removed by combining.
+    /// Returns the number of collectives removed by combining.
     #[must_use]
     pub fn fewer(&self) -> usize {
         self.combined.iter().map(|one| one.members.len() - 1).sum()
     }
 
-    /// A summary as text: `2 merged with a duplicate, 1 moved out of loops`; empty if nothing was done.
+    /// Returns a summary as text: `2 merged with a duplicate, 1 moved out of loops`; empty if nothing was done.
     #[must_use]
     pub fn text(&self) -> String {
         let parts = [

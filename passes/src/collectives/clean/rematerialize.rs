@@ -1,11 +1,12 @@
 //! All-gather rematerialization: gathers a parameter again in the backward pass if memory is insufficient.
 //!
-//! A sharded parameter that the forward and the backward pass both use would stay gathered in between. If that exceeds the device memory,
-//! it is gathered again before its use in the backward pass: `reshard_after_forward` of FSDP, ZeRO-3. The criterion is peak memory:
-//! gathered values that are used before and after the peak, but not at it, are gathered again. The largest values are chosen first, as
-//! many as are needed. Then the new peak is computed, and the step is repeated.
+//! A sharded parameter that the forward and the backward pass both use would stay gathered in between. If the gathered parameters exceed
+//! the device memory, some of them are gathered again before their use in the backward pass: `reshard_after_forward` of FSDP, ZeRO-3. The
+//! criterion is peak memory: gathered values that are used before and after the peak, but not at it, are gathered again. The largest values
+//! are chosen first, as many as are needed. Then the new peak is computed, and the step is repeated.
 //!
-//! A barrier ties the second all-gather to a value that exists only after the peak. Without it, back ends would merge the two by CSE.
+//! A barrier ties the second all-gather to a value that exists only after the peak. Without the barrier, back ends would merge the two
+//! all-gathers by CSE.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{

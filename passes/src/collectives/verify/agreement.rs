@@ -48,7 +48,7 @@ impl Agreements {
     pub(super) fn new(devices: usize) -> Self {
         let mut all = Agreements { pool: IndexSet::new(), refined: FxHashMap::default() };
         all.pool.insert(vec![0; devices].into());
-        // With one device, this relation equals `ALIKE`: the pool has no entry 1, and `classes` falls back to entry 0.
+        // With one device, `APART` equals `ALIKE`: the pool has no entry 1, and `classes` falls back to entry 0.
         all.pool.insert((0..devices as u32).collect());
         all
     }

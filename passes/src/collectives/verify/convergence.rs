@@ -265,7 +265,7 @@ struct Concatenated {
     of: Vec<(i64, Agreement)>,
 }
 
-/// Whether a collective leaves this dimension unchanged.
+/// Whether a collective leaves dimension `dim` of its operand unchanged.
 fn keeps(kind: &OpKind, dim: usize) -> bool {
     match kind {
         OpKind::AllReduce(_) | OpKind::CollectivePermute(_) => true,
@@ -567,8 +567,8 @@ impl<'m, R: Relations> Flow<'m, R> {
         self.send(op, |relations, before| relations.permute(&pairs, before));
     }
 
-    /// Applies `after`, the effect of a collective on a relation, to its operands. Each operand of a combined collective is analyzed
-    /// separately, and so is each operand of a concatenation that is sent.
+    /// Applies `after`, the effect of a collective on a relation, to the relations of its operands. Each operand of a combined collective
+    /// is analyzed separately, and so is each operand of a concatenation that is sent.
     fn send(&mut self, op: OpId, after: impl Fn(&mut R, Agreement) -> Agreement) {
         let data = &self.module.ops[op];
         if data.operands.len() != data.results.len() {
@@ -652,7 +652,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         let &[cond, body] = data.regions.as_slice() else { return };
         let (in_cond, in_body) = (&module.regions[cond].args, &module.regions[body].args);
         let carried = data.operands.len();
-        // The loop is malformed if these counts differ. The module verifier reports this.
+        // The loop is malformed if the numbers of carried values, region arguments and results differ. The module verifier reports this.
         if (in_cond.len(), in_body.len(), data.results.len()) != (carried, carried, carried) {
             return;
         }

@@ -257,7 +257,7 @@ impl<'m> IntegerFold<'m> {
     }
 }
 
-/// Whether elements are of a type that this analysis does not fold: neither integers nor booleans.
+/// Whether `dtype` is a type that the folder does not support: neither integers nor booleans.
 fn is_other(dtype: DType) -> bool {
     matches!(dtype.class(), DTypeClass::Float | DTypeClass::Complex)
 }
@@ -383,7 +383,7 @@ fn along_one(shape: &[i64], all: &[i64]) -> Option<Folded> {
 mod tests {
     use super::*;
 
-    /// Returns the folded elements of the value that this function returns.
+    /// Returns the folded elements of the value that the function with body `body` returns.
     fn folded(body: &str, ty: &str, at: At) -> Option<(Option<usize>, Vec<i64>)> {
         let text = format!("func.func @main(%x: {ty}) -> {ty} {{\n{body}\nreturn %r : {ty}\n}}");
         let module = shardc_stablehlo::parse(&text).unwrap();

@@ -226,7 +226,7 @@ pub struct AxisName {
     pub name: String,
     /// The sub-axis (`name:(pre)size`), if not the full axis.
     pub sub: Option<SubAxis>,
-    /// The position of this axis in the text of the partition spec.
+    /// The position of the axis name in the text of the partition spec.
     pub span: Span,
 }
 
@@ -458,7 +458,7 @@ fn apply(
     Ok(())
 }
 
-/// Returns the axis or sub-axis with this name.
+/// Returns the axis or sub-axis of `mesh` that `name` denotes.
 fn resolve(mesh: &Mesh, name: &AxisName) -> Result<AxisRef, Diagnostic> {
     let Some((index, _, &size)) = mesh.axes.get_full(name.name.as_str()) else {
         let known: Vec<&str> = mesh.axes.keys().map(|n| &**n).collect();

@@ -56,7 +56,7 @@ pub(super) fn partition_alone(
     // size 1: propagation removes such axes from annotations, and priorities with them.
     let has_trivial = module.meshes.values().any(|mesh| mesh.axes.values().any(|&n| n == 1));
     let mut other = module.clone();
-    // Computed before the first attempt: afterwards, arguments also have shardings from constraints.
+    // The priorities are computed before the first attempt: afterwards, arguments also have shardings from constraints.
     let priorities = Priorities::of(module, func, second);
     let mut context = context.clone();
     context.pass_data.shared.is_wanted = !has_trivial;

@@ -490,7 +490,7 @@ pub const PASSES: &[Pass] = &[
     },
 ];
 
-/// Returns the pass with this name. Former names, and names of XLA's importers, are aliases.
+/// Returns the pass with the name `name`. Former names, and names of XLA's importers, are aliases.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Pass> {
     let name = match name {

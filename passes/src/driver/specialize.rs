@@ -26,8 +26,8 @@ use crate::transforms::refine_shapes::{has_unknown_shapes, refine_shapes};
 /// The maximum number of elements of a tensor that is part of a shape computation.
 const MAX_ELEMENTS: i64 = 64;
 
-/// Binds the symbolic dimensions of the entry function to these sizes, and refines all shapes that depend on them. If the parameters of
-/// the entry function are static, no sizes are needed. A program without dimensions of unknown size is unchanged.
+/// Binds the symbolic dimensions of the entry function to the sizes `sizes`, and refines all shapes that depend on them. If the parameters
+/// of the entry function are static, no sizes are needed. A program without dimensions of unknown size is unchanged.
 ///
 /// # Errors
 /// Returns an error if a size is missing (SH0351), names an unknown dimension (SH0350) or contradicts another size (SH0353), if a shape

@@ -43,7 +43,7 @@ pub(super) fn string<'a>(attrs: &'a AttrDict, name: &str) -> Option<&'a str> {
     }
 }
 
-/// Whether a custom call with this target carries a sharding.
+/// Whether a custom call with the target `target` carries a sharding.
 pub(super) fn is_call(target: &str) -> bool {
     matches!(target, "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape")
         || target.starts_with("xla.sdy.")
@@ -236,7 +236,7 @@ pub(super) fn home(
             axes.sizes = vec![1];
         }
         if round_trip {
-            // This mesh is only derived from the number of devices, so its name must differ from every mesh name in the shardings.
+            // The mesh is only inferred from the number of devices, so its name must differ from every mesh name in the shardings.
             module.add_mesh(&free_name(module, "inferred_mesh"), axes.mesh())
         } else {
             add_mesh(module, axes.mesh())

@@ -103,8 +103,8 @@ fn unused(mesh: &Mesh, mut used: Vec<Part>) -> Parts {
 ///
 /// A program that has no mesh but a device count (a partitioned program) is unchanged.
 ///
-/// GSPMD cannot represent priorities, explicitly replicated axes, propagation barriers, or open dimensions except those of constraints.
-/// These are dropped.
+/// The export drops properties that GSPMD cannot represent: priorities, explicitly replicated axes, propagation barriers, and open
+/// dimensions except those of constraints.
 ///
 /// # Errors
 /// Returns an error if meshes have different numbers of devices (`SH0348`), or if calls of the same function have different manual axes

@@ -313,7 +313,7 @@ impl Tiling {
 }
 
 impl Named {
-    /// Returns the mesh that this sharding names, as a mesh of the IR.
+    /// Returns the mesh that the sharding names, as a mesh of the IR.
     #[must_use]
     pub fn mesh(&self) -> Mesh {
         let mut mesh = Mesh::new(self.axes.iter().map(|(name, size)| (&**name, *size)));

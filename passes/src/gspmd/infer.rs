@@ -12,7 +12,7 @@ use shardc_ir::Mesh;
 use super::hlo::Tiling;
 use super::tiles::{Order, digits, parts_of};
 
-/// The search for a device order visits at most this many elements of tile assignments.
+/// The maximum number of elements of tile assignments that the search for a device order visits.
 const MAX_STEPS: usize = 1 << 28;
 
 /// An inferred mesh: the sizes of its axes, and the order of its devices.

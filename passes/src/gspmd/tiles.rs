@@ -36,8 +36,8 @@ impl Order {
     }
 }
 
-/// Returns the digits of each tile dimension, for this device order; each digit corresponds to a sub-axis of a mesh. The order of digits
-/// within a subgroup is irrelevant, so they are sorted from major to minor.
+/// Returns the digits of each tile dimension under the device order `order`; each digit corresponds to a sub-axis of a mesh. The order of
+/// digits within a subgroup is irrelevant, so they are sorted from major to minor.
 pub(crate) fn digits(tiling: &Tiling, order: &Order) -> Option<Digits> {
     let mut out = match (&tiling.devices, &order.0) {
         (Devices::Iota { reshape, perm }, None) => iota_digits(&tiling.dims, reshape, perm)?,

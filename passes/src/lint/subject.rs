@@ -156,7 +156,7 @@ pub(super) struct AnnotatedValue<'a> {
     pub(super) user_loc: Option<String>,
 }
 
-/// Returns the bytes of a block of this shape.
+/// Returns the bytes of a block of shape `shape` with the element type of `ty`.
 pub(super) fn bytes_of(ty: &TensorType, shape: &[i64]) -> u64 {
     let elements = shape.iter().fold(1u64, |all, &n| all.saturating_mul(u64::try_from(n).unwrap_or(0)));
     // The bits of all elements are added before rounding up to bytes: four `i4` are two bytes.

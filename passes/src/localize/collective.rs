@@ -176,8 +176,8 @@ impl Localizer<'_> {
         self.emit(OpKind::BitcastConvert, &[value], ty)
     }
 
-    /// Returns the attributes of a collective with these groups or pairs. In partition mode, it has a new channel, so that ids are
-    /// partition ids.
+    /// Returns the attributes of a collective with the given groups or pairs. In partition mode, the collective has a new channel, so that
+    /// ids are partition ids.
     pub(super) fn on_channel(&mut self, groups: ReplicaGroups) -> Box<CollectiveSpec> {
         let channel = match self.mode {
             SpmdMode::Replica => None,
@@ -202,8 +202,8 @@ impl Localizer<'_> {
         groups
     }
 
-    /// Returns the attributes of an all-gather or reduction with these groups. Such a collective also needs `use_global_device_ids`: with a
-    /// channel alone, ids are replica ids.
+    /// Returns the attributes of an all-gather or reduction with the given groups. Such a collective also needs `use_global_device_ids`:
+    /// with a channel alone, ids are replica ids.
     pub(super) fn groups(&mut self, groups: ReplicaGroups) -> Box<CollectiveSpec> {
         let mut spec = self.on_channel(groups);
         spec.use_global_device_ids = spec.channel.is_some();

@@ -38,8 +38,8 @@ impl Localizer<'_> {
         fill: Option<ValueId>,
         line: &Line<'_>,
     ) -> Option<ValueId> {
-        // These tables have an entry per device. They are moved out so that they can be dropped before the tables of senders and receivers
-        // are created.
+        // `held` and `window` have an entry per device. They are moved out so that they can be dropped before the tables of senders and
+        // receivers are created.
         let (held, window) = (take(&mut transfer.held), take(&mut transfer.window));
         let Some(exchange) = Exchange::new(&held, window, self.row_bytes(sources, line.dim)) else {
             self.too_far();

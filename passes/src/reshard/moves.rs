@@ -376,7 +376,7 @@ impl PathSearch<'_> {
     }
 }
 
-/// Returns the sharding of a value in this state, on the mesh and with the reduction of `template`.
+/// Returns the sharding of a value in the state `state`, on the mesh and with the reduction of `template`.
 pub(super) fn sharding_of(mesh: &Mesh, state: &State, template: &TensorSharding) -> TensorSharding {
     let dims = state.dims.iter().map(|parts| DimSharding::closed(&to_axes(mesh, parts)));
     let mut out = TensorSharding::from_dims(template.mesh, dims);

@@ -35,7 +35,7 @@ impl FromStr for Notation {
 }
 
 impl Notation {
-    /// Returns the rule of `call` in this notation.
+    /// Returns the rule that the notation specifies for `call`.
     ///
     /// # Errors
     /// Returns an error if the notation does not fit the operands and results.

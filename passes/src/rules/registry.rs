@@ -76,7 +76,7 @@ pub enum Callee {
 }
 
 impl Callee {
-    /// Returns the name of this kind of callee in messages.
+    /// Returns the name of the kind of callee, for messages.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {

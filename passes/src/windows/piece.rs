@@ -48,7 +48,8 @@ struct Sent {
 }
 
 impl Piece {
-    /// Creates the round that consists of these edges. Each of the `devices` devices sends at most one slab and receives at most one slab.
+    /// Creates the round that consists of the edges of `round`. Each of the `devices` devices sends at most one slab and receives at most
+    /// one slab.
     pub(super) fn new(views: &[Held], round: Round, devices: usize, is_sent: bool) -> Piece {
         let slab = Slab::of(views, &round);
         let width = slab.width();

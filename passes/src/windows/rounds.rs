@@ -1,7 +1,8 @@
 //! Assigns the edges of an exchange (its transfers between devices) to rounds: the edges of a round share a collective-permute.
 //!
-//! This is an edge coloring of the bipartite graph of senders and receivers; the colors are the rounds. By König's theorem, as many colors
-//! are needed as the maximum degree. But the cost of a round depends on its widest edge, so the minimum number of rounds is not the goal.
+//! The assignment is an edge coloring of the bipartite graph of senders and receivers; the colors are the rounds. By König's theorem, as
+//! many colors are needed as the maximum degree. But the cost of a round depends on its widest edge, so the minimum number of rounds is not
+//! the goal.
 //!
 //! The cost of a candidate assignment is computed before its rounds are built. The search stops at a candidate that reaches the lower
 //! bound.

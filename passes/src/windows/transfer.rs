@@ -64,9 +64,9 @@ pub(crate) struct Transfer {
 /// The dimension that is sharded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Along {
-    /// This dimension of the result, and the corresponding dimension of each operand.
+    /// The result dimension with this index, and the corresponding dimension of each operand.
     Result(usize),
-    /// This spatial dimension of a convolution's kernel and input. Each result is then a partial sum.
+    /// The spatial dimension with this index of a convolution's kernel and input. Each result is then a partial sum.
     Kernel(usize),
 }
 
@@ -277,7 +277,7 @@ struct Scatter {
     first: Vec<i64>,
     /// The number of windows that each device processes.
     count: i64,
-    /// The number of elements that these windows cover, at least up to the end of the block.
+    /// The number of elements that the windows of one device cover, at least up to the end of the block.
     reach: i64,
 }
 

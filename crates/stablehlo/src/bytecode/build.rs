@@ -367,7 +367,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             if blocks.is_empty() {
                 return Ok(region);
             }
-            // Not reached by valid programs: functions with several blocks are kept as text.
+            // Valid programs do not reach this line: functions with several blocks are kept as text.
             return Err(Diagnostic::internal(codes::NOT_READ, "a region with several blocks").into());
         };
         let mut locs: Vec<PackedOption<LocId>> = Vec::with_capacity(block.args.len());

@@ -40,7 +40,7 @@ use ir::Ir;
 /// The first bytes of each file.
 const MAGIC: &[u8] = b"ML\xEFR";
 
-/// Whether these are the bytes of MLIR bytecode. Portable artifacts of StableHLO are bytecode, too.
+/// Whether `bytes` are MLIR bytecode. Portable artifacts of StableHLO are bytecode, too.
 #[must_use]
 pub fn is_bytecode(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)

@@ -12,9 +12,9 @@ const MAX_MODULES: usize = 48;
 pub(super) struct Outer {
     /// The operation of the module; `None` for an implicit module.
     pub(super) op: Option<OpRef>,
-    /// The operations of this module before its nested module, which leads to the program.
+    /// The operations of the module before the nested module that leads to the program.
     pub(super) above: Vec<OpRef>,
-    /// The operations of this module after its nested module.
+    /// The operations of the module after the nested module that leads to the program.
     pub(super) below: Vec<OpRef>,
 }
 

@@ -270,7 +270,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         Ok(())
     }
 
-    /// Appends a sparse constant of these indices and values.
+    /// Appends a sparse constant. `parts` are its indices and its values.
     fn push_sparse(&mut self, ty: TypeRef, parts: [AttrRef; 2]) -> Res<()> {
         let store = self.store;
         self.text.push_str("sparse");
@@ -619,7 +619,7 @@ impl<'s, 'b> Pool<'s, 'b> {
     }
 }
 
-/// Appends nested lists of this shape. An empty shape is a single item.
+/// Appends `items` as nested lists of the shape `shape`. An empty shape is a single item.
 fn push_nested(out: &mut String, shape: &[i64], items: &[&[u8]], push: &mut impl FnMut(&mut String, &[u8])) {
     let Some((&size, inner)) = shape.split_first() else {
         if let Some(item) = items.first() {

@@ -12,7 +12,7 @@ pub(crate) fn meant_bits(dtype: DType) -> u32 {
     if dtype == DType::TF32 { 19 } else { dtype.bits() }
 }
 
-/// Converts the elements of a constant with this element type and shape from MLIR's storage format. Returns `None` if
+/// Converts the elements of a constant with the element type `dtype` and the shape `shape` from MLIR's storage format. Returns `None` if
 /// the number of bytes is wrong.
 pub(crate) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> {
     let count = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(usize::try_from(size).ok()?))?;

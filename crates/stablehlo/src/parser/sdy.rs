@@ -63,7 +63,7 @@ impl<'a> Parser<'a> {
             self.expect_word("device_ids")?;
             self.expect("=")?;
             let ids = self.int_list()?;
-            // As in MLIR, device ids in ascending order are equivalent to none.
+            // As in MLIR, a mesh with device ids in ascending order is equivalent to one without device ids.
             let devices = mesh.axes.values().try_fold(1i64, |n, &size| n.checked_mul(size));
             let in_order = devices == Some(ids.len() as i64) && ids.iter().copied().eq(0..ids.len() as i64);
             mesh.device_ids = (mesh.axes.is_empty() || !in_order).then(|| ids.to_vec());

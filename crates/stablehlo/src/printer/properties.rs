@@ -30,7 +30,7 @@ pub(super) enum Property {
 #[derive(PartialEq, Eq)]
 pub(super) struct LongGroups(ReplicaGroups);
 
-// This order does not affect the output: entries are sorted by name, and the names of an operation's entries are distinct.
+// The order of two groups does not affect the output: entries are sorted by name, and the names of an operation's entries are distinct.
 impl PartialOrd for LongGroups {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))

@@ -28,7 +28,7 @@ pub(super) struct Coordinates {
 struct Moved {
     /// The digits of the device ID in which the source and the target of at least one pair differ.
     digits: Agreement,
-    /// Whether the permute maps these digits in the same way for every combination of the digits not in the set.
+    /// Whether the permute maps the digits in `digits` in the same way for every combination of the other digits.
     is_alike: bool,
 }
 
@@ -78,8 +78,8 @@ impl Coordinates {
         })
     }
 
-    /// Returns the digits of this system that are parts of the digits `of`, which may be larger. Returns `None` if one of `of` contains
-    /// only part of a digit.
+    /// Returns the digits of this number system that are parts of the digits `of`, which may be larger. Returns `None` if one of `of`
+    /// contains only part of a digit.
     fn within(&self, of: &[Digit]) -> Option<Agreement> {
         let mut inside = Agreement::ALIKE;
         for (at, &digit) in self.digits.iter().enumerate() {

@@ -234,7 +234,8 @@ fn has_plain_signature(module: &Module, func: FuncId, body: RegionId) -> bool {
         && shardings.all(|sharding| sharding.unreduced.is_empty())
 }
 
-/// Whether an operation means the same in any function, so that its function can be partitioned separately.
+/// Whether an operation has the same effect in any function, so that its function can be partitioned separately. Side effects, values other
+/// than tensors, sharding groups and manual computations are excluded.
 fn is_anywhere(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let by_kind = match &data.kind {

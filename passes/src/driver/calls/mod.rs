@@ -69,8 +69,7 @@ struct Kept {
 #[derive(Clone, Debug)]
 pub(super) struct KeptFunction {
     pub(super) name: Box<str>,
-    /// A module that contains only this function. In it, calls of other separately partitioned functions are custom calls, as in the
-    /// caller.
+    /// A module that contains only the function. In it, calls of other separately partitioned functions are custom calls, as in the caller.
     pub(super) module: Module,
     /// The sharding rule of calls of the function, in the syntax of `sdy.sharding_rule`.
     rule: Box<str>,

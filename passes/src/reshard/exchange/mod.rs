@@ -172,7 +172,7 @@ impl Exchange {
         exchange
     }
 
-    /// Adds the round that consists of these edges.
+    /// Adds the round that consists of `edges`.
     fn add(&mut self, world: &World, edges: &[&Edge], is_sent: bool) {
         let mut round = Round {
             sizes: SizeList::new(),

@@ -26,7 +26,7 @@ pub(crate) enum Piece {
     A(&'static str),
     /// Literal text and an attribute, both omitted if the attribute is absent.
     Opt(&'static str, &'static str),
-    /// As [`Piece::Opt`], but also omitted if the attribute has this boolean value.
+    /// As [`Piece::Opt`], but also omitted if the attribute has the given boolean value.
     Unless(bool, &'static str, &'static str),
     /// A keyword attribute and a space, both omitted if the attribute is absent.
     Lead(&'static str),
@@ -234,7 +234,7 @@ static TABLE: LazyLock<FxHashMap<&'static str, Row>> = LazyLock::new(|| {
     table
 });
 
-/// Returns the row of the operation with this full name.
+/// Returns the row of the operation with the full name `name`.
 pub(crate) fn row(name: &str) -> Option<&'static Row> {
     TABLE.get(name)
 }

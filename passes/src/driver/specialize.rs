@@ -62,7 +62,7 @@ pub fn specialize(module: &mut Module, sizes: &[DimSize]) -> Result<(), Vec<Diag
 pub fn is_needed(module: &Module) -> bool {
     let Some(entry) = module.entry() else { return false };
     let is_static = module.funcs[entry].params.iter().all(|&ty| is_static(module, ty));
-    // If there is no order of functions because calls are recursive, `inline` reports this.
+    // With recursive calls there is no callees-first order of functions; `inline` reports such calls.
     is_static && callees_first(module).is_ok_and(|order| dynamic_functions(module, &order)[entry])
 }
 

@@ -63,7 +63,7 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
                 .into_iter()
                 .filter_map(|p| ids.get(usize::try_from(p).ok()?).copied())
                 .collect();
-            // If digits describe the device order, it is written as an iota instead of a list of, for example, 4096 devices.
+            // If digits describe the device order, the order is written as an iota instead of a list of, for example, 4096 devices.
             match list_digits(&[list.len() as i64], list.clone(), 0).as_deref() {
                 Some([digits]) => to_devices(digits),
                 _ => Devices::List(list),

@@ -351,7 +351,8 @@ fn permute_pairs(
     let own: FxHashMap<i64, i64> = (0..meshes.0.num_devices())
         .map(|position| (meshes.0.device_at(position), has.at(position)))
         .collect();
-    // For each block, the devices that hold it but need another block: a list linked by `before`. The last device in the list sends first.
+    // For each block, a list of the devices that hold the block but need another one, linked by `before`. The last device in the list sends
+    // first.
     let devices = meshes.1.num_devices();
     let mut holders: FxHashMap<i64, usize> = FxHashMap::default();
     let mut before = vec![usize::MAX; devices];

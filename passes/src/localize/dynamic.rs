@@ -193,7 +193,7 @@ impl Localizer<'_> {
             return;
         }
         let (scalar, wide) = (self.tensor_type(&[], DType::I32), self.tensor_type(&[], DType::I64));
-        // Whether `i32` can represent every start of this type. If not, all starts are converted to `i64`.
+        // Whether `i32` can represent every value of the type of `v`. If not, all starts are converted to `i64`.
         let narrow = |pass: &Self, v: ValueId| {
             pass.rw.module.tensor(v).is_some_and(|t| {
                 t.dtype.bits() < 32 || (t.dtype.bits() == 32 && t.dtype.class() == DTypeClass::Signed)

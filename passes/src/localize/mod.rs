@@ -441,7 +441,7 @@ impl Localizer<'_> {
                         .at(self.rw.module.ops[op].span),
                 );
             }
-            // Other operations stay the same on local shapes: the planner gathers operands that must be replicated (`plan/support.rs`,
+            // Other operations stay the same on local shapes: the planner all-gathers operands that must be replicated (`plan/support.rs`,
             // using `Parts` of the operation table).
             _ => {}
         }

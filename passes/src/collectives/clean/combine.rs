@@ -396,7 +396,7 @@ fn end_to_end(builder: &mut Builder<'_>, members: &[OpId]) -> OpId {
     collective
 }
 
-/// Returns the dimension that a collective scatters or gathers.
+/// Returns the dimension that a collective reduce-scatters or all-gathers.
 fn changed_dim(kind: &OpKind) -> usize {
     match kind {
         OpKind::ReduceScatter { dim, .. } | OpKind::AllGather { dim, .. } => *dim as usize,

@@ -500,7 +500,7 @@ impl<'m, R: Relations> Flow<'m, R> {
             let apart = self.relations.apart();
             return self.set_all(&module.ops[op].results, apart);
         };
-        // Removes the results of an earlier analysis of this function for another call: they do not apply to this call.
+        // Removes the results of an earlier analysis of the callee for another call: they do not apply to the current call.
         let (ops, regions) = module.walk_with_regions(body, |_| true);
         let results = ops.iter().flat_map(|&op| &module.ops[op].results);
         let args = regions.iter().flat_map(|&region| &module.regions[region].args);

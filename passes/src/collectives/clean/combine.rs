@@ -396,7 +396,7 @@ fn end_to_end(builder: &mut Builder<'_>, members: &[OpId]) -> OpId {
     collective
 }
 
-/// Returns the dimension that a collective reduce-scatters or all-gathers.
+/// Returns the dimension along which a reduce-scatter or all-gather changes the size; 0 for other collectives.
 fn changed_dim(kind: &OpKind) -> usize {
     match kind {
         OpKind::ReduceScatter { dim, .. } | OpKind::AllGather { dim, .. } => *dim as usize,

@@ -7,8 +7,8 @@
 //! `keep_bytes`.
 //!
 //! The result of an optimization barrier is also invariant if its operand is computed and invariant, such as a table that is computed from
-//! parameters before the loop. The all-gather of a parameter after a barrier is not hoisted: it is rematerialized on purpose, since not all
-//! all-gathered parameters would fit in memory.
+//! parameters before the loop. The all-gather of a parameter after a barrier is not hoisted: it is rematerialized on purpose, since the
+//! all-gathered parameters together would not fit in memory.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, ValueId, ValueMap, clone_op};

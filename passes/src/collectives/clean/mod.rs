@@ -40,7 +40,7 @@ pub struct CleanOptions {
     /// The additional bytes that may be live in a loop, per device, when collectives are hoisted or deferred; 0 disables both.
     pub keep_bytes: u64,
     /// The memory of a device for arguments, results and temporaries, in bytes: all-gathers are rematerialized until the program fits.
-    /// With 0, all all-gathered values that are live at the memory peak are rematerialized, as FSDP does with `reshard_after_forward`.
+    /// With 0, every all-gathered value that is live at the memory peak is rematerialized, as FSDP does with `reshard_after_forward`.
     pub memory_bytes: Option<u64>,
     /// The machine, which determines tensor layouts and therefore the sizes of tensors in memory.
     pub machine: Machine,

@@ -416,8 +416,8 @@ pub const PASSES: &[Pass] = &[
             if context.in_pipeline {
                 return done.map(|()| Vec::new());
             }
-            // The result is verified, since a hand-written program may look planned without being so. For a planned program, the result is
-            // always valid.
+            // The result is verified, since a hand-written program may look planned although it is not. For a planned program, the result
+            // is always valid.
             done.and_then(|()| verify(module)).map_err(|errors| not_planned("localize", errors))?;
             Ok(Vec::new())
         },

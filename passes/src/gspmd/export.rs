@@ -208,8 +208,8 @@ impl Export<'_> {
                 let mut inside = context.clone();
                 inside.extend(spec.manual_axes.iter().copied());
                 let body = data.regions.first().copied();
-                // The body is exported in its region and spliced afterwards, because the uses of its arguments must be replaced before its
-                // operations move.
+                // The body is exported in place, and its operations are moved to the enclosing region afterwards: the uses of the body's
+                // arguments must be replaced before the operations move.
                 self.enter(op, context, &inside);
                 let mut returned = SmallVec::new();
                 if let Some(body) = body {

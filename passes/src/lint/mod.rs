@@ -45,8 +45,9 @@ pub struct Lint {
     check: Check,
 }
 
-/// The function that checks a rule, and the stage of compilation whose program it takes. The caller fills in the code and severity of the
-/// returned diagnostics. Their byte counts are bytes that one device holds, sends or uses for padding.
+/// The function that checks a rule. The variant determines the stage of compilation at which the function takes the program. The caller
+/// fills in the code and severity of the returned diagnostics. Their byte counts are bytes that one device holds, sends or uses for
+/// padding.
 #[derive(Clone, Copy, Debug)]
 enum Check {
     /// Checks the program as annotated, with calls inlined.

@@ -191,7 +191,7 @@ pub(super) fn candidates(mesh: &Mesh, shape: &[i64]) -> Vec<(AxisRef, SmallVec<[
     axes.map(|axis| (axis, divided(axis))).filter(|(_, dims)| !dims.is_empty()).collect()
 }
 
-/// [`candidates`] as text: `"data" divides dimension 0 and 1, "model" divides dimension 1`.
+/// Returns [`candidates`] as text: `"data" divides dimension 0 and 1, "model" divides dimension 1`.
 pub(super) fn candidates_text(mesh: &Mesh, candidates: &[(AxisRef, SmallVec<[usize; 4]>)]) -> String {
     let one = |(axis, dims): &(AxisRef, SmallVec<[usize; 4]>)| {
         let dims: Vec<String> = dims.iter().map(usize::to_string).collect();

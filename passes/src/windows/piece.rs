@@ -70,8 +70,8 @@ impl Piece {
     fn each(&self) -> impl Iterator<Item = Sent> {
         self.edges.iter().flat_map(move |&(run, cut)| {
             run.each().map(move |e| {
-                // Move a slab that would leave the block to an earlier offset. Otherwise `dynamic_slice` would clamp
-                // its start silently, and the elements would be misplaced.
+                // A slab that would leave the block is moved to an earlier offset. Otherwise `dynamic_slice` would clamp its start
+                // silently, and the elements would be misplaced.
                 let from = self.first.unwrap_or(e.from.min(self.cuts[cut].last));
                 Sent {
                     sender: e.sender as usize,

@@ -39,7 +39,7 @@ impl<'a> Names<'a> {
     /// Defines a name that is not visible yet.
     pub(super) fn insert(&mut self, name: &'a str, def: Def) {
         self.scope.push(name);
-        // The array size is bounded by the number of names, whatever numbers a text uses.
+        // The array size is bounded by the number of names, regardless of the numbers that a text uses.
         let limit = 2 * self.scope.len() + 1024;
         match number(name).filter(|&at| at < limit && def.count > 0) {
             Some(at) => {

@@ -542,7 +542,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Parses the deferred axes, for which the shardings of the operation name the mesh.
+    /// Parses the deferred axes. The shardings of the operation specify the mesh of the axes.
     pub(super) fn read_deferred(&mut self, given: &mut Given, deferred: &Deferred) -> Res<()> {
         if deferred.is_empty() {
             return Ok(());

@@ -1,8 +1,8 @@
 //! Permute composition: replaces two successive collective permutes with one.
 //!
 //! A reverse of two sharded dimensions permutes blocks along the first dimension, then along the second, and a reshard of the result
-//! permutes them again. If the same devices send and receive in both permutes, one permute with composed pairs replaces them, and no
-//! device sends more than before. Operations between the two must have one operand and do the same on every device; they move after the
+//! permutes them again. If the same devices send and receive in both permutes, one permute with composed pairs replaces them, and no device
+//! sends more than before. Operations between the two permutes must have one operand and do the same on every device; they move after the
 //! new permute.
 
 use rustc_hash::{FxHashMap, FxHashSet};

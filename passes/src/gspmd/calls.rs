@@ -116,8 +116,8 @@ impl Import<'_> {
             let message = format!("@{target} has no mhlo.sharding");
             return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
         };
-        // The call's annotation describes only its result. For `@SPMDFullToShardShape`, that is the local value, with its manual subgroups;
-        // for `@SPMDShardToFullShape`, the global value. The sharding of the operand is its own annotation.
+        // The call's annotation describes only its result. The result of `@SPMDFullToShardShape` is the local value, with its manual
+        // subgroups; the result of `@SPMDShardToFullShape` is the global value. The sharding of the operand is its own annotation.
         let enters = target == "SPMDFullToShardShape";
         let (leaf, open) = self.of_call(op, text)?;
         let value = if enters { operand } else { result };

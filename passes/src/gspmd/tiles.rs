@@ -75,8 +75,8 @@ pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
             continue;
         }
         let (from, to) = (low.max(stride), high.min(end));
-        // For example, an axis of 6 cannot be cut at 4. If the digit extends beyond this axis to a more major one, that axis must already
-        // have covered the major part of the digit.
+        // For example, an axis of size 6 cannot be split at 4. If the digit extends beyond the end of the axis, the preceding, more major
+        // axes must have covered that part of the digit.
         if end % to != 0 || to % from != 0 || from % stride != 0 || high != to {
             return None;
         }

@@ -15,7 +15,7 @@ use crate::windows::{Span, held_of_slice, is_windowed};
 
 impl Localizer<'_> {
     /// Slices first along the dimensions that need no elements of other devices, so that halo exchanges along the other dimensions send
-    /// less. Returns true if this completes the slice, so that no other dimension has to be sliced.
+    /// less. Returns true if the slice is then complete, so that no other dimension has to be sliced.
     pub(super) fn own_rows(&mut self, op: OpId) -> bool {
         let OpKind::Slice(spec) = self.rw.module.ops[op].kind.clone() else { return false };
         let (operand, result) = (self.rw.module.ops[op].operands[0], self.rw.module.ops[op].results[0]);

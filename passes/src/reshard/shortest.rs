@@ -50,7 +50,7 @@ enum Next {
     /// The index of a state whose moves are to be tried.
     State(usize),
     /// The index of an exchange. Planning an exchange takes longer than trying a move, and the time grows with the number of devices.
-    /// Planning is therefore delayed until no other entry has a lower bound.
+    /// Planning is therefore delayed until no other entry has a smaller bound.
     Exchange(usize),
 }
 

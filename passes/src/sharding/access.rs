@@ -2,8 +2,8 @@
 //!
 //! Most values have their own sharding. A value that flows through a `while`, `case`, `optimization_barrier`, or a manual or named
 //! computation has the sharding of its *owner*: the corresponding result of that operation, or the argument of the computation. If a
-//! [`DataFlowEdge`](OpKind::DataFlowEdge) reads the owner, that operation stores the sharding instead. `sdy` operations store shardings in
-//! their attributes.
+//! [`DataFlowEdge`](OpKind::DataFlowEdge) reads the owner, the `DataFlowEdge` stores the sharding instead. `sdy` operations store shardings
+//! in their attributes.
 
 use shardc_ir::{
     Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId, TensorSharding, ValueDef, ValueId,

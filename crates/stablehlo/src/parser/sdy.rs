@@ -340,8 +340,8 @@ impl<'a> Parser<'a> {
         Ok(dim)
     }
 
-    /// Parses `{"x", "y"}` of a manual computation. The mesh is the first of `meshes` that has these axes, else any
-    /// mesh of the module that does. If neither operands nor results have shardings, unknown names are kept as text.
+    /// Parses `{"x", "y"}` of a manual computation. The mesh is the first of `meshes` that has these axes, or else any mesh of the module
+    /// that has them. If neither operands nor results have shardings, unknown names are kept as text.
     pub(super) fn manual_axes(&mut self, meshes: &[MeshId]) -> Res<Val> {
         let at = self.peek_pos();
         self.skip_brackets()?;

@@ -61,7 +61,7 @@ const COPIED: u64 = 256;
 struct Order {
     ops: Vec<OpId>,
     /// For each operation, the positions of the operations that it depends on: the producers of its operands and of the values that its
-    /// regions use. An operation with side effects also depends on the previous such operation.
+    /// regions use. An operation with side effects also depends on the previous operation with side effects.
     after: Vec<SmallVec<[u32; 3]>>,
     /// The position at which each operation is needed: its own position if it cannot be delayed, otherwise the first position at which
     /// an operation that depends on it is needed.

@@ -164,8 +164,8 @@ fn choose(module: &Module, op: OpId, body: RegionId, budget: &mut u64) -> Vec<Op
     chosen
 }
 
-/// Copies the operations of the body that `op` depends on to before the loop, except collectives that move anyway. The originals stay,
-/// since the body may use them; DCE removes them if they are dead.
+/// Copies the operations of the body that `op` depends on, except collectives that move anyway, and inserts the copies before the loop. The
+/// originals stay, since the body may use them; DCE removes them if they are dead.
 fn bring_along(
     rw: &mut Rewriter<'_>,
     op: OpId,

@@ -15,8 +15,8 @@
 //! devices, so the analysis of a loop reaches a fixed point. An inner loop resumes from its previous state when the
 //! outer one is analyzed again.
 //!
-//! The analysis first represents relations by device coordinates ([`super::coordinates`]), of which there are few regardless of the
-//! number of devices. Only if this does not prove convergence does it inspect every device ([`super::enumerated`]).
+//! The analysis first represents relations by device coordinates ([`super::coordinates`]), of which there are few regardless of the number
+//! of devices. It inspects every device ([`super::enumerated`]) only if the coordinates do not prove convergence.
 
 mod results;
 

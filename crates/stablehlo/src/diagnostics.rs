@@ -128,7 +128,7 @@ fn group<'a>(diagnostic: &'a Diagnostic, name: &'a str, source: &'a str) -> Grou
     group
 }
 
-/// A command-line option, with a caret under the invalid part.
+/// Returns a command-line option, with a caret under the invalid part.
 fn quoted(quote: &Quote) -> Snippet<'_, Annotation<'_>> {
     let span = range(quote.span, &quote.text).unwrap_or(0..quote.text.len());
     Snippet::source(quote.text.as_str()).path(quote.origin).annotation(AnnotationKind::Primary.span(span))
@@ -214,12 +214,12 @@ fn whole_lines(source: &str, range: Range<usize>) -> Range<usize> {
     start..end.max(range.end)
 }
 
-/// The line of an offset, from 1.
+/// Returns the line of an offset, from 1.
 fn line_of(source: &str, offset: usize) -> usize {
     1 + source.as_bytes().get(..offset).unwrap_or(&[]).iter().filter(|&&b| b == b'\n').count()
 }
 
-/// The span as a range of the text, on character boundaries. `None` if the diagnostic has no span.
+/// Returns the span as a range of the text, on character boundaries. Returns `None` if the diagnostic has no span.
 fn range(span: Span, source: &str) -> Option<Range<usize>> {
     if !span.is_some() {
         return None;

@@ -97,13 +97,13 @@ impl Lines {
         Lines(std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect())
     }
 
-    /// The line of an offset, from 1.
+    /// Returns the line of an offset, from 1.
     fn of(&self, offset: usize) -> usize {
         self.0.partition_point(|&start| start <= offset)
     }
 }
 
-/// The expectations in a range, each with a flag for whether it is met (initially false). A malformed expectation is an error.
+/// Returns the expectations in a range, each with a flag for whether it is met (initially false). A malformed expectation is an error.
 fn expectations<'a>(
     text: &'a str,
     range: Range<usize>,
@@ -160,7 +160,7 @@ fn expectations<'a>(
     out
 }
 
-/// Whether a line contains more than comments and blanks.
+/// Whether a line contains more than comments and whitespace.
 fn is_code(text: &str, lines: &Lines, line: usize) -> bool {
     let start = line.checked_sub(1).and_then(|at| lines.0.get(at)).copied().unwrap_or(text.len());
     let end = lines.0.get(line).copied().unwrap_or(text.len());
@@ -168,12 +168,12 @@ fn is_code(text: &str, lines: &Lines, line: usize) -> bool {
     !line.is_empty() && !line.starts_with("//")
 }
 
-/// The nearest preceding line that contains more than comments.
+/// Returns the nearest preceding line that contains more than comments.
 fn above(text: &str, lines: &Lines, line: usize) -> Option<usize> {
     (1..line).rev().find(|&line| is_code(text, lines, line))
 }
 
-/// The nearest following line that contains more than comments.
+/// Returns the nearest following line that contains more than comments.
 fn below(text: &str, lines: &Lines, line: usize) -> Option<usize> {
     (line + 1..=lines.0.len()).find(|&line| is_code(text, lines, line))
 }

@@ -27,7 +27,7 @@ pub fn not_a_program(bytes: &[u8]) -> Option<Diagnostic> {
     Some(Diagnostic::invalid(codes::FOREIGN, format!("the input is {what}, not StableHLO")).hint(hint))
 }
 
-/// The error for bytes that are not UTF-8 and not a recognized file.
+/// Returns the error for bytes that are not UTF-8 and not a recognized file.
 #[must_use]
 pub fn not_text(bytes: &[u8], error: std::str::Utf8Error) -> Diagnostic {
     let at = error.valid_up_to();

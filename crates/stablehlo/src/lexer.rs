@@ -1,4 +1,4 @@
-//! A cursor over the bytes of MLIR text: blanks, comments, punctuation, names, numbers and strings.
+//! A cursor over the bytes of MLIR text: whitespace, comments, punctuation, names, numbers and strings.
 
 use std::borrow::Cow;
 
@@ -55,12 +55,12 @@ impl<'a> Cursor<'a> {
         self.text.as_bytes()
     }
 
-    /// The byte at `ahead` bytes after the cursor; 0 after the end of the text.
+    /// Returns the byte at `ahead` bytes after the cursor; 0 after the end of the text.
     pub(crate) fn byte(&self, ahead: usize) -> u8 {
         self.bytes().get(self.pos + ahead).copied().unwrap_or(0)
     }
 
-    /// The text between two offsets.
+    /// Returns the text between two offsets.
     pub(crate) fn slice(&self, start: usize, end: usize) -> &'a str {
         self.text.get(start..end).unwrap_or("")
     }
@@ -267,7 +267,7 @@ impl<'a> Cursor<'a> {
         Ok(self.slice(start, self.pos))
     }
 
-    /// The span of the next token, for diagnostics.
+    /// Returns the span of the next token, for diagnostics.
     pub(crate) fn token_span(&mut self) -> Span {
         self.ws();
         let start = self.pos;
@@ -287,7 +287,7 @@ impl<'a> Cursor<'a> {
         Span::new(start, end)
     }
 
-    /// The error "expected `what`, found the next token".
+    /// Returns the error "expected `what`, found the next token".
     pub(crate) fn expected(&mut self, what: &str) -> Failure {
         let span = self.token_span();
         let found = match self.slice(span.start as usize, span.end as usize) {

@@ -9,8 +9,8 @@
 //! [`parse_bytecode`] reads MLIR bytecode, which includes StableHLO's portable artifacts; [`is_bytecode`] distinguishes it from text. The
 //! text parser also builds the module from decoded bytecode, so that both forms of a program produce the same module.
 //!
-//! The module `syntax` contains the syntax of all operations in one table: names, inherent attributes and pieces of the pretty form. It
-//! drives the parser, the printer and [`properties`], which returns the inherent attributes of an operation as MLIR text.
+//! The module `syntax` contains the syntax of all operations in one table: names, inherent attributes and pieces of the pretty form. The
+//! parser, the printer and [`properties`], which returns the inherent attributes of an operation as MLIR text, are driven by this table.
 //!
 //! ```
 //! use shardc_stablehlo::{PrintOptions, parse, print, render};
@@ -46,7 +46,7 @@ pub use printer::{
 };
 pub use split::{Chunk, parse_split, split};
 
-/// The full names of all operations whose syntax is known, sorted.
+/// Returns the full names of all operations whose syntax is known, sorted.
 #[must_use]
 pub fn op_names() -> Vec<&'static str> {
     let mut names: Vec<&'static str> = syntax::table::names().collect();

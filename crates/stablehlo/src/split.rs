@@ -12,13 +12,13 @@ const MARKER: &str = "// -----";
 /// A program of a text.
 #[derive(Clone, Debug)]
 pub struct Chunk {
-    /// Its range in the text.
+    /// The range of the program in the text.
     pub range: Range<usize>,
     /// The program, or its errors. Spans are relative to the whole text.
     pub module: Result<Module, Vec<Diagnostic>>,
 }
 
-/// The ranges of the programs of a text, which lines of `// -----` separate.
+/// Returns the ranges of the programs of a text, which lines of `// -----` separate.
 ///
 /// ```
 /// let text = "module @a {}\n// -----\nmodule @b {}\n";

@@ -16,7 +16,7 @@ pub fn calls_in(module: &Module, func: FuncId) -> Vec<OpId> {
     ops
 }
 
-/// Returns the callee of a call; `None` if it is not in the module, or only kept as text.
+/// Returns the callee of a call. Returns `None` if the callee is not in the module, or if the call is only kept as text.
 pub fn callee_of(module: &Module, call: OpId) -> Option<FuncId> {
     let OpKind::Call { callee } = &module.ops[call].kind else { return None };
     module.func_names.get(callee).copied()
@@ -39,8 +39,8 @@ pub fn callees_first(module: &Module) -> Vec<FuncId> {
         if !seen.insert(root) {
             continue;
         }
-        // Iterative, since the call graph may be deep. Each entry holds the callees that are not visited yet, the
-        // next one last.
+        // The traversal is iterative, since the call graph may be deep. Each entry of the stack holds the callees that are not visited yet,
+        // the next one last.
         let mut stack = vec![(root, callees(root))];
         while let Some((func, open)) = stack.last_mut() {
             match open.pop() {

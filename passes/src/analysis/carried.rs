@@ -3,8 +3,9 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::{Module, OpKind, RegionId, ValueId};
 
-/// Maps each value that carries an argument of `body` to that argument. These are the argument itself, a loop-carried value whose initial
-/// value carries the argument, and result `i` of an operation accepted by `hands_on` whose operand `i` carries the argument.
+/// Maps each value that carries an argument of `body` to that argument. A value carries an argument if it is the argument itself, a
+/// loop-carried value whose initial value carries the argument, or result `i` of an operation accepted by `hands_on` whose operand `i`
+/// carries the argument.
 ///
 /// A loop-carried value is included even if the loop updates it, like an accumulator.
 #[must_use]

@@ -10,7 +10,7 @@ use super::tiles::{Order, order_of_argument};
 /// Larger values were observed in the layout of their parameters: GPT-2 takes the same memory with and without pinned layouts.
 const SMALL: i64 = 1 << 20;
 
-/// Returns gradients to which the TPU compiler may assign another layout than to their parameters, each with the layout of a parameter of
+/// Returns gradients whose layout on a TPU may differ from that of the parameters that they update, each with the layout of a parameter of
 /// the same shape. Candidates are the values from which results are computed element-wise, possibly through all-gathers. A candidate is
 /// returned if its producer determines its layout, or if it is a small all-reduced value.
 pub(crate) fn orders_of_gradients(module: &Module, body: RegionId) -> FxHashMap<ValueId, Order> {

@@ -22,7 +22,7 @@ const BUDGET: usize = 1 << 22;
 pub(crate) struct Folded {
     /// The dimension along which the elements vary; `None` if all are equal.
     pub(crate) dim: Option<usize>,
-    /// The elements along `dim`; if that is `None`, the one value of all elements.
+    /// The elements along `dim`; if `dim` is `None`, a single number, which is the value of all elements.
     pub(crate) values: Rc<[i64]>,
 }
 
@@ -89,7 +89,7 @@ impl Progression {
     }
 }
 
-/// Folds values of a module, which must not change as long as this is in use. Results are memoized.
+/// Folds values of a module, which must not change during the lifetime of the `IntegerFold`. Results are memoized.
 pub(crate) struct IntegerFold<'m> {
     module: &'m Module,
     known: FxHashMap<(ValueId, At), Option<Folded>>,
@@ -257,12 +257,12 @@ impl<'m> IntegerFold<'m> {
     }
 }
 
-/// Whether elements are of a type that this analysis does not fold: neither integers nor booleans.
+/// Whether `dtype` is a type that the folder does not support: neither integers nor booleans.
 fn is_other(dtype: DType) -> bool {
     matches!(dtype.class(), DTypeClass::Float | DTypeClass::Complex)
 }
 
-/// Whether this type can represent a number. Arithmetic that wraps is not folded.
+/// Whether type `dtype` can represent `n`. Arithmetic that wraps around is not folded.
 fn fits(n: i64, dtype: DType) -> bool {
     let bits = dtype.bits();
     match dtype.class() {
@@ -273,7 +273,7 @@ fn fits(n: i64, dtype: DType) -> bool {
     }
 }
 
-/// Returns the integer or boolean with these bytes.
+/// Returns the integer or boolean of type `dtype` that is stored as `bytes`.
 fn integer(bytes: &[u8], dtype: DType) -> Option<i64> {
     let is_negative = match dtype.class() {
         DTypeClass::Signed => bytes.last().is_some_and(|&b| b >= 0x80),
@@ -343,7 +343,7 @@ fn same_but_ones(from: &[i64], to: &[i64]) -> Option<Vec<Option<usize>>> {
     left.peek().is_none().then_some(places)
 }
 
-/// The number of elements of this shape, if it is at most [`MAX_ELEMENTS`].
+/// Returns the number of elements of a shape, if it is at most [`MAX_ELEMENTS`].
 fn elements(shape: &[i64]) -> Option<usize> {
     let product = |n: usize, &m: &i64| n.checked_mul(usize::try_from(m).ok()?);
     shape.iter().try_fold(1, product).filter(|&n| n <= MAX_ELEMENTS)
@@ -362,7 +362,8 @@ fn reshaped(folded: &Folded, from: &[i64], to: &[i64], elements: usize) -> Optio
 /// Returns row-major elements as a table along one dimension, if they vary along only one.
 fn along_one(shape: &[i64], all: &[i64]) -> Option<Folded> {
     let first = *all.first()?;
-    // The first element that differs determines the dimension: if the elements vary along only one dimension, it is this one.
+    // The first element that differs from element 0 determines the dimension: if the elements vary along only one dimension, it differs in
+    // the index along that dimension.
     let Some(other) = all.iter().position(|&n| n != first) else { return Some(Folded::all(first)) };
     let mut stride = 1;
     for dim in (0..shape.len()).rev() {
@@ -382,7 +383,7 @@ fn along_one(shape: &[i64], all: &[i64]) -> Option<Folded> {
 mod tests {
     use super::*;
 
-    /// The folded elements of the value that this function returns.
+    /// Returns the folded elements of the value that the function with body `body` returns.
     fn folded(body: &str, ty: &str, at: At) -> Option<(Option<usize>, Vec<i64>)> {
         let text = format!("func.func @main(%x: {ty}) -> {ty} {{\n{body}\nreturn %r : {ty}\n}}");
         let module = shardc_stablehlo::parse(&text).unwrap();

@@ -40,7 +40,7 @@ impl Passes {
     }
 }
 
-/// Returns the operands of `op` that may be unreduced with this reduction.
+/// Returns the operands of `op` that may be unreduced with the reduction `kind`.
 pub(crate) fn passes(module: &Module, op: OpId, kind: ReductionKind) -> Passes {
     let data = &module.ops[op];
     let if_sum = |passes: Passes| if kind == ReductionKind::Add { passes } else { Passes::NONE };
@@ -71,7 +71,7 @@ pub(crate) fn passes(module: &Module, op: OpId, kind: ReductionKind) -> Passes {
             }
             OpKind::ReducePrecision { .. } => all_if(kind == ReductionKind::Add || is_order(kind)),
             OpKind::Reduce { .. } | OpKind::ReduceWindow(_) => all_if(region_does(0) == Some(kind)),
-            // Updates are added to the operand: both may be unreduced, the indices may not.
+            // Updates are added to the operand: the operand and the updates may be unreduced, the indices may not.
             OpKind::Scatter(_) if region_does(0) == Some(kind) => {
                 Passes::Alike { from: 0, to: usize::MAX, except: Some(data.results.len()) }
             }

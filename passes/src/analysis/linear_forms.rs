@@ -144,8 +144,8 @@ pub(crate) fn formed(
     }
 }
 
-/// Returns the scale operand of a multiplication or division if its sharding is that of the reduced sum. It must then be computed again
-/// with the sharding `formed`, which the partial sums have.
+/// Returns the scale operand of a multiplication or division if its sharding is that of the reduced sum. The scale must then be computed
+/// again with the sharding `formed`, which the partial sums have.
 pub(crate) fn needs_new_scale(
     module: &Module,
     op: OpId,
@@ -173,7 +173,7 @@ pub(crate) fn uniform(module: &Module, value: ValueId) -> Option<Vec<u8>> {
     None
 }
 
-/// The size in bytes of the unsharded tensor.
+/// Returns the size in bytes of the unsharded tensor.
 pub(crate) fn bytes(module: &Module, value: ValueId) -> Option<i64> {
     module.stored(value).and_then(TensorType::num_bytes)
 }

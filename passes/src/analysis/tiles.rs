@@ -34,7 +34,7 @@ pub(crate) fn pairs(rank: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..rank).flat_map(move |lane| (0..rank).map(move |row| (lane, row))).filter(|(lane, row)| lane != row)
 }
 
-/// The number of elements, including padding, of a non-empty tensor with tiles over two of its dimensions.
+/// Returns the number of elements, including padding, of a non-empty tensor with tiles over two of its dimensions.
 pub(crate) fn padded(sizes: &[u64], lane: usize, row: usize) -> u64 {
     let elements = sizes.iter().fold(1, |all: u64, &n| all.saturating_mul(n));
     let (lane, row) = (sizes[lane], sizes[row]);
@@ -42,7 +42,7 @@ pub(crate) fn padded(sizes: &[u64], lane: usize, row: usize) -> u64 {
     (elements / lane / row).saturating_mul(tiled)
 }
 
-/// The padded number of rows. Tensors with fewer than eight rows have smaller tiles.
+/// Returns the padded number of rows. Tensors with fewer than eight rows have smaller tiles.
 fn rows(n: u64) -> u64 {
     if n < SUBLANES { n.next_power_of_two() } else { n.next_multiple_of(SUBLANES) }
 }

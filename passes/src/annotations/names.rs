@@ -32,7 +32,7 @@ impl Named {
         argument.or_else(|| ["result", "res", "out"].into_iter().find_map(number).map(Named::Result))
     }
 
-    /// The shortest name by position: `arg0`, `res0`.
+    /// Returns the shortest name by position: `arg0`, `res0`.
     #[must_use]
     pub fn short(self) -> String {
         match self {

@@ -125,7 +125,7 @@ fn renumbered(module: &Module, id: MeshId, mesh: &Mesh, by: Match) -> Result<Mes
     let axes = order.iter().filter_map(|&place| mesh.axes.get_index(place));
     let mut new = Mesh::new(axes.map(|(name, &size)| (&**name, size)));
     new.attrs = old.attrs.clone();
-    // This attribute contains the sizes of the old mesh.
+    // The attribute `MESH_ATTR` contains the sizes of the old mesh.
     new.attrs.remove(MESH_ATTR);
     if order.is_sorted() {
         new.device_ids.clone_from(&mesh.device_ids);

@@ -72,7 +72,7 @@ impl<'a> Item<'a> {
         Item { text, start: 0 }
     }
 
-    /// The span of the item, at least one character long so that a diagnostic can point at it.
+    /// Returns the span of the item, at least one character long so that a diagnostic can point at it.
     fn span(self) -> Span {
         Span::new(self.start, self.start + self.text.len().max(1))
     }
@@ -226,7 +226,7 @@ pub struct AxisName {
     pub name: String,
     /// The sub-axis (`name:(pre)size`), if not the full axis.
     pub sub: Option<SubAxis>,
-    /// The position of this axis in the text of the partition spec.
+    /// The position of the axis name in the text of the partition spec.
     pub span: Span,
 }
 
@@ -458,7 +458,7 @@ fn apply(
     Ok(())
 }
 
-/// Returns the axis or sub-axis with this name.
+/// Returns the axis or sub-axis of `mesh` that `name` denotes.
 fn resolve(mesh: &Mesh, name: &AxisName) -> Result<AxisRef, Diagnostic> {
     let Some((index, _, &size)) = mesh.axes.get_full(name.name.as_str()) else {
         let known: Vec<&str> = mesh.axes.keys().map(|n| &**n).collect();
@@ -484,7 +484,7 @@ mod tests {
 
     use super::*;
 
-    /// A function of two named arguments, `w: 8x6` and `params['b']: 6`, that returns the first.
+    /// Returns a function of two named arguments, `w: 8x6` and `params['b']: 6`, that returns the first.
     fn module() -> Module {
         let mut module = Module::new();
         let (w, b) = (module.types.tensor(&[8, 6], DType::F32), module.types.tensor(&[6], DType::F32));
@@ -515,7 +515,7 @@ mod tests {
         module
     }
 
-    /// The shardings that `specs` assign on `mesh`, or the errors, as text.
+    /// Returns the shardings that `specs` assign on `mesh`, or the errors, as text.
     fn run(mesh: &str, specs: &[&str]) -> String {
         let mut module = module();
         let parsed: Result<Vec<_>, _> = specs.iter().map(|s| s.parse::<Annotation>()).collect();

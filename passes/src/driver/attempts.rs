@@ -56,7 +56,7 @@ pub(super) fn partition_alone(
     // size 1: propagation removes such axes from annotations, and priorities with them.
     let has_trivial = module.meshes.values().any(|mesh| mesh.axes.values().any(|&n| n == 1));
     let mut other = module.clone();
-    // Computed before the first attempt: afterwards, arguments also have shardings from constraints.
+    // The priorities are computed before the first attempt: afterwards, arguments also have shardings from constraints.
     let priorities = Priorities::of(module, func, second);
     let mut context = context.clone();
     context.pass_data.shared.is_wanted = !has_trivial;
@@ -105,7 +105,7 @@ pub fn partition_propagated(
     }
 }
 
-/// The sort key of partitions: first the bytes by which the program exceeds device memory, if that is known, then the cost.
+/// Returns the sort key of partitions: first the bytes by which the program exceeds device memory, if that is known, then the cost.
 fn price(module: &Module, func: FuncId, done: &Attempt) -> (u64, u64) {
     let clean = &done.context.clean;
     let lacks = clean.memory_bytes.map_or(0, |has| lacking(module, func, clean.machine, has));

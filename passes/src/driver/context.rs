@@ -53,7 +53,7 @@ pub type PassResult = Result<Vec<Diagnostic>, Vec<Diagnostic>>;
 pub struct ImportOptions {
     /// Sizes of symbolic dimensions.
     pub dims: Vec<DimSize>,
-    /// The mesh to use, if the program has none or to replace the mesh that it has.
+    /// The mesh to use. It replaces the mesh of the program, if there is one.
     pub mesh: Option<MeshSpec>,
     /// Shardings of arguments and results.
     pub specs: Vec<Annotation>,

@@ -8,7 +8,7 @@ use crate::analysis::symbols::drop_unused_funcs;
 /// Makes `name` the entry function, and the only public function. Unreachable functions are removed. `name` may begin with `@`.
 ///
 /// # Errors
-/// Returns SH0362 if there is no such function, or if it calls another function that is named `main`.
+/// Returns SH0362 if no function is called `name`, or if the function calls another one that is named `main`.
 pub fn select_entry(module: &mut Module, name: &str) -> Result<(), Diagnostic> {
     let name = name.strip_prefix('@').unwrap_or(name);
     let Some(&entry) = module.func_names.get(name) else {

@@ -48,7 +48,8 @@ pub(super) fn annotate_by_options(module: &mut Module, context: &mut PassContext
     if let Some(mesh) = own_mesh(module).filter(|_| !import.specs.is_empty()) {
         annotate_on(module, mesh, &import.specs)?;
     }
-    // Verified again, since a partition spec may not fit its value, or an annotation of the program may not fit on the new mesh.
+    // The module is verified again, since a partition spec may not fit its value, or an annotation of the program may not fit on the new
+    // mesh.
     verify(module)?;
     Ok(Vec::new())
 }
@@ -81,7 +82,7 @@ pub(super) fn inline(module: &mut Module, context: &mut PassContext) -> PassResu
     } else {
         inline_calls(module)?;
     }
-    // Checked only now, since an inlined body may use an axis that is manual in the enclosing manual computation.
+    // Manual computations are checked only now, since an inlined body may use an axis that is manual in the enclosing manual computation.
     if module.ops.values().any(|op| matches!(op.kind, OpKind::ManualComputation(_))) {
         verify(module)?;
     }

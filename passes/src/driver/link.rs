@@ -43,14 +43,14 @@ pub(super) fn link(
     let of_entry = number(&mut wanted, &done.signatures);
     let mut locals: Vec<Local> = Vec::new();
     let mut operations = 0;
-    // This is a loop instead of a recursion, since the call depth is limited only by the size of the program.
+    // A loop is used instead of a recursion, since the call depth is limited only by the size of the program.
     while let Some(signature) = wanted.get_index(locals.len()).cloned() {
         let (module, more) = partition_for(pipeline, &signature, context)?;
         operations += module.bodies().map(|body| module.walk(body).len() as u64).sum::<u64>();
         if operations > MAX_OPERATIONS {
             return Err(vec![too_many(kept, &signature)]);
         }
-        // These warnings concern the whole program, so they are not reported for a single function.
+        // SH0470 and SH0913 concern the whole program, so they are not reported for a single function.
         let of_program = ["SH0470", "SH0913"];
         done.warnings.extend(more.warnings.into_iter().filter(|warning| !of_program.contains(&warning.code)));
         add(&mut done.cleaned, &more.cleaned);

@@ -16,13 +16,13 @@ pub struct PassOption {
 }
 
 impl PassOption {
-    /// Returns a boolean option with this name that is false by default.
+    /// Returns a boolean option called `name` that is false by default.
     #[must_use]
     pub const fn flag(name: &'static str) -> Self {
         PassOption { name, values: &["false", "true"] }
     }
 
-    /// Returns a boolean option with this name that is true by default.
+    /// Returns a boolean option called `name` that is true by default.
     #[must_use]
     pub const fn on(name: &'static str) -> Self {
         PassOption { name, values: &["true", "false"] }

@@ -196,8 +196,8 @@ pub const PASSES: &[Pass] = &[
             let operations = module.ops.len();
             context.pass_data.propagated = propagate_prepared(module, &prepared, &options);
             let Some(entry) = module.entry() else { return Ok(Vec::new()) };
-            // Attempts are compared only if no constraints were inserted for disagreeing members of sharding groups: these constraints
-            // depend on priorities and shift value ids.
+            // The shardings are compared with those of the previous attempt only if no constraints were inserted for disagreeing members of
+            // sharding groups: these constraints depend on priorities and shift value ids.
             if module.ops.len() == operations {
                 if let Some(before) = shared.propagated.take() {
                     shared.is_repeated = before.is_of(module, entry);
@@ -416,8 +416,8 @@ pub const PASSES: &[Pass] = &[
             if context.in_pipeline {
                 return done.map(|()| Vec::new());
             }
-            // The result is verified, since a hand-written program may look planned without being so. For a planned program, the result is
-            // always valid.
+            // The result is verified, since a hand-written program may look planned although it is not. For a planned program, the result
+            // is always valid.
             done.and_then(|()| verify(module)).map_err(|errors| not_planned("localize", errors))?;
             Ok(Vec::new())
         },
@@ -490,7 +490,7 @@ pub const PASSES: &[Pass] = &[
     },
 ];
 
-/// Returns the pass with this name. Former names, and names of XLA's importers, are aliases.
+/// Returns the pass with the name `name`. Former names, and names of XLA's importers, are aliases.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Pass> {
     let name = match name {

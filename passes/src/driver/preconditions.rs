@@ -86,8 +86,8 @@ impl Precondition {
     }
 }
 
-/// Replaces the errors of a pass that needs a planned program by SH0392, which names the missing passes. This is used if only the result
-/// of the pass shows that the program was not planned. Errors about unsupported programs are returned unchanged.
+/// Replaces the errors of a pass that needs a planned program by SH0392, which names the missing passes. A pass uses this function if only
+/// its result shows that the program was not planned. Errors about unsupported programs are returned unchanged.
 pub(crate) fn not_planned(pass: &str, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     if found.iter().any(|error| error.class == Class::Unsupported) {
         return found;

@@ -1,5 +1,5 @@
-//! Detects attempts that repeat the previous one. If both propagate the same shardings, the second attempt ends after propagation: later
-//! passes depend only on shardings, so they would produce the same program.
+//! Detects attempts that repeat the previous one. If two successive attempts propagate the same shardings, the second ends after
+//! propagation: later passes depend only on shardings, so they would produce the same program.
 
 use shardc_ir::{EntityRef, FuncId, Module, PackedOption, ShardingId, ShardingTable};
 
@@ -16,7 +16,7 @@ impl Propagated {
         Propagated { shardings: module.shardings.clone(), results }
     }
 
-    /// Whether `module` has these shardings. Before propagation, it differed from the recorded module only in priorities.
+    /// Whether `module` has the recorded shardings. Before propagation, it differed from the recorded module only in priorities.
     pub(crate) fn is_of(&self, module: &Module, func: FuncId) -> bool {
         // Equal shardings may have different handles in the two modules.
         let mut known: Vec<Option<ShardingId>> = vec![None; self.shardings.len()];

@@ -26,8 +26,8 @@ use crate::transforms::refine_shapes::{has_unknown_shapes, refine_shapes};
 /// The maximum number of elements of a tensor that is part of a shape computation.
 const MAX_ELEMENTS: i64 = 64;
 
-/// Binds the symbolic dimensions of the entry function to these sizes, and refines all shapes that depend on them. If the parameters of
-/// the entry function are static, no sizes are needed. A program without dimensions of unknown size is unchanged.
+/// Binds the symbolic dimensions of the entry function to the sizes `sizes`, and refines all shapes that depend on them. If the parameters
+/// of the entry function are static, no sizes are needed. A program without dimensions of unknown size is unchanged.
 ///
 /// # Errors
 /// Returns an error if a size is missing (SH0351), names an unknown dimension (SH0350) or contradicts another size (SH0353), if a shape
@@ -62,7 +62,7 @@ pub fn specialize(module: &mut Module, sizes: &[DimSize]) -> Result<(), Vec<Diag
 pub fn is_needed(module: &Module) -> bool {
     let Some(entry) = module.entry() else { return false };
     let is_static = module.funcs[entry].params.iter().all(|&ty| is_static(module, ty));
-    // If there is no order of functions because calls are recursive, `inline` reports this.
+    // With recursive calls there is no callees-first order of functions; `inline` reports such calls.
     is_static && callees_first(module).is_ok_and(|order| dynamic_functions(module, &order)[entry])
 }
 

@@ -33,7 +33,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// A short name: `as-annotated`, `batch-first`.
+    /// Returns a short name: `as-annotated`, `batch-first`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

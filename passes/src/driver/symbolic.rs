@@ -205,7 +205,7 @@ impl Symbols {
         if !errors.is_empty() {
             return Err(errors);
         }
-        // Repeated, since the size of a dimension may determine a variable, which in turn may determine another dimension and variable.
+        // The loop is repeated, since the size of a dimension may determine a variable, which may determine another dimension and variable.
         for _ in 0..places.len() {
             for (place, &size) in &places {
                 let Some(Some(expression)) = self.dims.get(place) else { continue };

@@ -116,8 +116,8 @@ impl Import<'_> {
             let message = format!("@{target} has no mhlo.sharding");
             return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
         };
-        // The call's annotation describes only its result. For `@SPMDFullToShardShape`, that is the local value, with its manual subgroups;
-        // for `@SPMDShardToFullShape`, the global value. The sharding of the operand is its own annotation.
+        // The call's annotation describes only its result. The result of `@SPMDFullToShardShape` is the local value, with its manual
+        // subgroups; the result of `@SPMDShardToFullShape` is the global value. The sharding of the operand is its own annotation.
         let enters = target == "SPMDFullToShardShape";
         let (leaf, open) = self.of_call(op, text)?;
         let value = if enters { operand } else { result };
@@ -241,7 +241,7 @@ impl Import<'_> {
     ) {
         let count = self.rw.module.funcs[func].results.len();
         let id = self.rw.module.shardings.intern(sharding.clone());
-        // The table of uses was built before the import, which does not change operands, so the table is still valid.
+        // The import does not change operands, so the table of uses, which was built before the import, is still valid.
         let mut elsewhere = false;
         for &(user, i) in self.uses.of(result) {
             if self.terminator == Some(user) {

@@ -26,7 +26,7 @@ pub(super) struct FoundText {
 }
 
 impl FoundText {
-    /// A sharding that was not parsed from the text of an attribute.
+    /// Returns a sharding that was not parsed from the text of an attribute.
     pub(super) fn new(sharding: HloSharding) -> Self {
         FoundText { sharding, span: Span::NONE, place: "the module".to_owned() }
     }
@@ -43,7 +43,7 @@ pub(super) fn string<'a>(attrs: &'a AttrDict, name: &str) -> Option<&'a str> {
     }
 }
 
-/// Whether a custom call with this target carries a sharding.
+/// Whether a custom call with the target `target` carries a sharding.
 pub(super) fn is_call(target: &str) -> bool {
     matches!(target, "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape")
         || target.starts_with("xla.sdy.")
@@ -173,8 +173,8 @@ fn leaves(sharding: &HloSharding) -> &[Leaf] {
 /// * otherwise the `given` mesh, if it fits the tiles and the number of devices;
 /// * otherwise the coarsest mesh that fits all tiles.
 ///
-/// If the chosen mesh is not `given`, also returns how `given` will later be matched with it to replace it. If `round_trip` is true, the
-/// program was exported by Shardy, and its shardings name their meshes.
+/// If the chosen mesh is not `given`, also returns how the axes of `given` are matched with those of the chosen mesh, which `given`
+/// replaces later. If `round_trip` is true, the program was exported by Shardy, and its shardings name their meshes.
 pub(super) fn home(
     module: &mut Module,
     texts: &Texts,
@@ -207,8 +207,8 @@ pub(super) fn home(
     // In a program without tile assignments, the module's attributes or the replica groups determine the number of devices.
     let count = partitions.or_else(|| devices_of_groups(module));
     let instead = match (given, &own) {
-        // The import uses the program's own mesh, because shardings refer to its axes. Afterwards, `given` replaces this mesh; their axes
-        // are matched by name.
+        // The import uses the program's own mesh, because shardings refer to its axes. Afterwards, `given` replaces this mesh; the axes of
+        // the two meshes are matched by name.
         (Some(_), Some(_)) => Some(Match::Name),
         (Some(mesh), None) if fit_mesh(mesh, &list).is_err() => Some(Match::Place),
         (Some(mesh), None) if list.is_empty() && count.is_some_and(|n| n != mesh.num_devices() as i64) => {
@@ -236,7 +236,7 @@ pub(super) fn home(
             axes.sizes = vec![1];
         }
         if round_trip {
-            // This mesh is only derived from the number of devices, so its name must differ from every mesh name in the shardings.
+            // The mesh is only inferred from the number of devices, so its name must differ from every mesh name in the shardings.
             module.add_mesh(&free_name(module, "inferred_mesh"), axes.mesh())
         } else {
             add_mesh(module, axes.mesh())

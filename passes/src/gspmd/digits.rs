@@ -100,8 +100,8 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
     }
     let strides = row_major(dims);
     let mut order: Vec<Vec<usize>> = sizes.iter().map(|&n| (0..n).collect()).collect();
-    // The other subgroup dimensions have no order either, so their indices are sorted by their first devices. If the list consists of
-    // digits in some order, it does so in this order.
+    // The other subgroup dimensions have no order either: the indices of each dimension are sorted by their first devices. If any order of
+    // the indices makes the list a sequence of digits, the sorted order does.
     for dim in dims.len().saturating_sub(subgroups)..dims.len().saturating_sub(1) {
         order[dim].sort_unstable_by_key(|&i| list.get(i * strides[dim] as usize).copied());
     }

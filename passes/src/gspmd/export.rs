@@ -63,7 +63,7 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
                 .into_iter()
                 .filter_map(|p| ids.get(usize::try_from(p).ok()?).copied())
                 .collect();
-            // If digits describe the device order, it is written as an iota instead of a list of, for example, 4096 devices.
+            // If digits describe the device order, the order is written as an iota instead of a list of, for example, 4096 devices.
             match list_digits(&[list.len() as i64], list.clone(), 0).as_deref() {
                 Some([digits]) => to_devices(digits),
                 _ => Devices::List(list),
@@ -103,8 +103,8 @@ fn unused(mesh: &Mesh, mut used: Vec<Part>) -> Parts {
 ///
 /// A program that has no mesh but a device count (a partitioned program) is unchanged.
 ///
-/// GSPMD cannot represent priorities, explicitly replicated axes, propagation barriers, or open dimensions except those of constraints.
-/// These are dropped.
+/// The export drops properties that GSPMD cannot represent: priorities, explicitly replicated axes, propagation barriers, and open
+/// dimensions except those of constraints.
 ///
 /// # Errors
 /// Returns an error if meshes have different numbers of devices (`SH0348`), or if calls of the same function have different manual axes
@@ -208,8 +208,8 @@ impl Export<'_> {
                 let mut inside = context.clone();
                 inside.extend(spec.manual_axes.iter().copied());
                 let body = data.regions.first().copied();
-                // The body is exported in its region and spliced afterwards, because the uses of its arguments must be replaced before its
-                // operations move.
+                // The body is exported in place, and its operations are moved to the enclosing region afterwards: the uses of the body's
+                // arguments must be replaced before the operations move.
                 self.enter(op, context, &inside);
                 let mut returned = SmallVec::new();
                 if let Some(body) = body {
@@ -364,8 +364,8 @@ impl Export<'_> {
     }
 }
 
-/// Whether the loop in HLO carries the same values as this one. The conversion to HLO also carries captured values, and turns invariant
-/// carried values into captured ones. The sharding of the loop's tuple would then have the wrong number of elements.
+/// Whether the loop in HLO carries the same values as the `while` operation `op`. The conversion to HLO also carries captured values, and
+/// turns invariant carried values into captured ones. The sharding of the loop's tuple would then have the wrong number of elements.
 fn keeps_its_values(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let Some(&body) = data.regions.get(1) else { return true };

@@ -68,7 +68,7 @@ pub enum Subgroup {
 }
 
 impl Subgroup {
-    /// The keyword in XLA's text.
+    /// Returns the keyword in XLA's text.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -140,13 +140,13 @@ pub enum NamedValue {
 }
 
 impl Devices {
-    /// The devices `0..n` in numeric order.
+    /// Returns the devices `0..n` in numeric order.
     #[must_use]
     pub fn iota(n: i64) -> Self {
         Devices::Iota { reshape: SmallVec::from_slice(&[n]), perm: SmallVec::from_slice(&[0]) }
     }
 
-    /// The iota of shape `reshape`, transposed by `perm` and written in its shortest form.
+    /// Returns the iota of shape `reshape`, transposed by `perm` and written in its shortest form.
     #[must_use]
     pub fn transposed(reshape: &[i64], perm: &[usize]) -> Self {
         // In XLA's canonical form, dimensions of size 1 are dropped, and dimensions that stay adjacent are merged. `[1,4,2]T(0,1,2)`
@@ -175,7 +175,7 @@ impl Devices {
         }
     }
 
-    /// The number of devices.
+    /// Returns the number of devices.
     #[must_use]
     pub fn count(&self) -> i64 {
         match self {
@@ -184,7 +184,7 @@ impl Devices {
         }
     }
 
-    /// The devices as an explicit list.
+    /// Returns the devices as an explicit list.
     #[must_use]
     pub fn list(&self) -> Vec<i64> {
         match self {
@@ -221,7 +221,7 @@ pub(crate) fn to_devices(digits: &[Digit]) -> Devices {
 }
 
 impl Tiling {
-    /// The number of dimensions of the value.
+    /// Returns the number of dimensions of the value.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.dims.len() - self.subgroups.len()
@@ -273,8 +273,8 @@ impl Tiling {
         }
     }
 
-    /// Returns the devices after a transposition of the dimensions by `perm`. If `sorted` is a number, each run of so many consecutive
-    /// devices is then sorted in ascending order.
+    /// Returns the devices after a transposition of the dimensions by `perm`. If `sorted` is `Some(n)`, each run of `n` consecutive devices
+    /// is then sorted in ascending order.
     fn reordered(&self, perm: &[usize], sorted: Option<i64>) -> Devices {
         let identity = perm.iter().enumerate().all(|(i, &p)| i == p);
         if identity && sorted.is_none() {
@@ -313,7 +313,7 @@ impl Tiling {
 }
 
 impl Named {
-    /// The mesh that this sharding names, as a mesh of the IR.
+    /// Returns the mesh that the sharding names, as a mesh of the IR.
     #[must_use]
     pub fn mesh(&self) -> Mesh {
         let mut mesh = Mesh::new(self.axes.iter().map(|(name, size)| (&**name, *size)));

@@ -288,8 +288,8 @@ impl Import<'_> {
         Some(((!local).then_some(placed.sharding), leaf.group))
     }
 
-    /// Rejects a sharding of a value that is not a tensor, unless it shards nothing. The IR cannot represent such a sharding, and it must
-    /// not be dropped silently.
+    /// Rejects a sharding of a value that is not a tensor, unless the sharding shards nothing. The IR cannot represent such a sharding, and
+    /// it must not be dropped silently.
     pub(super) fn of_no_tensor(
         &mut self,
         text: &str,

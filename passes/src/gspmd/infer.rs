@@ -12,7 +12,7 @@ use shardc_ir::Mesh;
 use super::hlo::Tiling;
 use super::tiles::{Order, digits, parts_of};
 
-/// The search for a device order visits at most this many elements of tile assignments.
+/// The maximum number of elements of tile assignments that the search for a device order visits.
 const MAX_STEPS: usize = 1 << 28;
 
 /// An inferred mesh: the sizes of its axes, and the order of its devices.
@@ -94,7 +94,8 @@ fn candidates<'t>(tilings: &'t [&'t Tiling]) -> impl Iterator<Item = &'t Tiling>
     tilings.iter().copied().take((MAX_STEPS / each).max(1))
 }
 
-/// Returns the indices of two conflicting assignments: the second is the first one that conflicts with the preceding assignments.
+/// Returns the indices of two conflicting assignments. The second index is that of the first assignment that conflicts with the preceding
+/// ones.
 fn conflict(tilings: &[&Tiling]) -> TilingConflict {
     let fits = |n: usize| fit(&tilings[..n]).is_some();
     // Bisection for the smallest number of assignments that conflict, since adding assignments never resolves a conflict. A single

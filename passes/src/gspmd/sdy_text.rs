@@ -66,7 +66,7 @@ pub(super) fn add_meshes(module: &mut Module) -> bool {
             }
         }
     }
-    // The texts are collected first, because parsing adds meshes to the module, which a loop over its attributes would borrow.
+    // The texts are collected first: parsing adds meshes to the module, so it cannot run while a loop borrows the module's attributes.
     for text in texts {
         // The result is not used: parsing adds the meshes, and an error is reported when the sharding is imported.
         let _ = per_value(module, &text);

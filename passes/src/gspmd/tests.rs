@@ -148,7 +148,7 @@ fn texts_that_are_wrong() {
     }
 }
 
-/// A mesh, possibly with permuted devices, and a sharding of some dimensions on it.
+/// Returns a mesh, possibly with permuted devices, and a sharding of some dimensions on it.
 fn sharding_on_mesh() -> impl Strategy<Value = (Mesh, TensorSharding)> {
     let mesh =
         (proptest::collection::vec(1i64..=4, 1..=3), any::<Option<u64>>()).prop_map(|(sizes, seed)| {

@@ -29,12 +29,12 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the start of `text`.
+    /// Returns a cursor at the start of `text`.
     pub fn new(text: &'a str) -> Self {
         Cursor { text, pos: 0 }
     }
 
-    /// The position of the next token.
+    /// Returns the position of the next token.
     pub fn at(&mut self) -> usize {
         self.skip_space();
         self.pos
@@ -117,12 +117,12 @@ impl<'a> Cursor<'a> {
         if self.eat(token) { Ok(()) } else { Err(self.expected(&format!("`{token}`"))) }
     }
 
-    /// Whether nothing but white space is left.
+    /// Whether only whitespace is left.
     pub fn at_end(&mut self) -> bool {
         self.rest().is_empty()
     }
 
-    /// Fails if anything but white space is left.
+    /// Fails if anything but whitespace is left.
     pub fn expect_end(&mut self) -> Result<(), TextError> {
         if self.at_end() { Ok(()) } else { Err(self.expected("the end")) }
     }

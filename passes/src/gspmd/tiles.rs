@@ -36,8 +36,8 @@ impl Order {
     }
 }
 
-/// Returns the digits of each tile dimension, for this device order; each digit corresponds to a sub-axis of a mesh. The order of digits
-/// within a subgroup is irrelevant, so they are sorted from major to minor.
+/// Returns the digits of each tile dimension under the device order `order`; each digit corresponds to a sub-axis of a mesh. The order of
+/// digits within a subgroup is irrelevant, so they are sorted from major to minor.
 pub(crate) fn digits(tiling: &Tiling, order: &Order) -> Option<Digits> {
     let mut out = match (&tiling.devices, &order.0) {
         (Devices::Iota { reshape, perm }, None) => iota_digits(&tiling.dims, reshape, perm)?,
@@ -63,8 +63,8 @@ pub(crate) fn digits(tiling: &Tiling, order: &Order) -> Option<Digits> {
     Some(out)
 }
 
-/// Returns the axes and sub-axes of a mesh that correspond to a digit, major to minor. Returns `None` if the digit would cut an axis at a
-/// boundary that does not divide its size.
+/// Returns the axes and sub-axes of a mesh that correspond to a digit, major to minor. Returns `None` if the digit begins or ends inside an
+/// axis at a boundary that does not divide the size of the axis.
 pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
     let (mut high, low) = (digit.stride.checked_mul(digit.size)?, digit.stride);
     let mut parts = Parts::new();
@@ -75,8 +75,8 @@ pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
             continue;
         }
         let (from, to) = (low.max(stride), high.min(end));
-        // For example, an axis of 6 cannot be cut at 4. If the digit extends beyond this axis to a more major one, that axis must already
-        // have covered the major part of the digit.
+        // For example, an axis of size 6 cannot be split at 4. If the digit extends beyond the end of the axis, the preceding, more major
+        // axes must have covered that part of the digit.
         if end % to != 0 || to % from != 0 || from % stride != 0 || high != to {
             return None;
         }

@@ -24,7 +24,7 @@ pub(super) struct Placed {
     pub(super) manual: AxisList,
 }
 
-/// Returns the sharding without these axes: for manual axes, the sharding inside the manual computation.
+/// Returns the sharding without `axes`: for manual axes, the sharding inside the manual computation.
 pub(super) fn without(sharding: &TensorSharding, axes: &[AxisRef]) -> TensorSharding {
     let keep = |list: &AxisList| -> AxisList {
         list.iter().copied().filter(|a| !axes.iter().any(|other| other.axis == a.axis)).collect()
@@ -48,7 +48,7 @@ impl MeshPlacement {
         MeshPlacement { mesh, order, maximal: FxHashMap::default() }
     }
 
-    /// Converts the sharding of a value of this rank. `open` lists the dimensions that propagation may shard further.
+    /// Converts the sharding of a value with `rank` dimensions. `open` lists the dimensions that propagation may shard further.
     ///
     /// # Errors
     /// Returns an error if the sharding has a different rank, or if its tiles do not fit its mesh.
@@ -164,7 +164,7 @@ impl MeshPlacement {
     }
 }
 
-/// Returns the mesh of the module with these axes and devices; adds it if there is none.
+/// Returns the mesh of the module that has the same axes and devices as `mesh`; adds `mesh` if there is none.
 pub(super) fn add_mesh(module: &mut Module, mesh: Mesh) -> MeshId {
     // `==` would also compare the attributes of the mesh operation, which a mesh from a text does not have.
     let same = |other: &Mesh| other.axes.iter().eq(&mesh.axes) && other.device_ids == mesh.device_ids;

@@ -7,7 +7,7 @@
 //! ## Guarantees
 //!
 //! * Rules do not change the program; findings are data.
-//! * Rules check what the compiler would produce. If it tries two strategies, they check the one that it keeps.
+//! * Rules check the program that the compiler would produce, under the propagation strategy that it would choose.
 //! * Findings are in the order of the table, and by decreasing bytes within a rule. They are deterministic.
 //! * [`LintReport::notes`] lists everything that was not checked because of a limit or a planning error.
 
@@ -45,8 +45,9 @@ pub struct Lint {
     check: Check,
 }
 
-/// The function that checks a rule, and the stage of compilation whose program it takes. The caller fills in the code and severity of the
-/// returned diagnostics. Their byte counts are bytes that one device holds, sends or uses for padding.
+/// The function that checks a rule. The variant determines the stage of compilation at which the function takes the program. The caller
+/// fills in the code and severity of the returned diagnostics. Their byte counts are bytes that one device holds, sends or uses for
+/// padding.
 #[derive(Clone, Copy, Debug)]
 enum Check {
     /// Checks the program as annotated, with calls inlined.
@@ -236,7 +237,7 @@ fn unknown(name: &str) -> Diagnostic {
 /// A finding of a rule.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The rule that found it.
+    /// The rule that reports the finding.
     pub lint: &'static Lint,
     /// The diagnostic. It is an error if the rule is denied.
     pub diagnostic: Diagnostic,

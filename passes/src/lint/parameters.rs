@@ -1,7 +1,8 @@
 //! Lints about large arguments that are replicated on every device.
 //!
-//! If a program shards most of its parameters, each large replicated one is reported: its annotation was probably forgotten. If it shards
-//! few or none, this is probably intended (data parallelism). It is reported once, and only if it takes much memory.
+//! If a program shards most of its parameters, each large replicated one is reported: its annotation was probably forgotten. If a program
+//! shards few parameters or none, this is probably intended (data parallelism). Such a program gets a single warning, and only if the
+//! replicated parameters take much memory.
 
 use indexmap::IndexMap;
 use shardc_ir::{AxisRef, Class, Diagnostic, MeshId, TensorType};

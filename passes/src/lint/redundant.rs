@@ -37,8 +37,8 @@ pub(super) fn constraints(
         };
         places.entry(place).or_default().push(op);
     }
-    // Constraints that change the sharding of their value have an effect. Constraints without axes and closed dimensions are not meant to
-    // have an effect. Both are skipped.
+    // Two kinds of constraints are skipped: those that change the sharding of their value have an effect, and those without axes and
+    // without closed dimensions are not meant to have one.
     places.retain(|_, ops| {
         ops.iter().all(|&op| {
             let data = &base.ops[op];

@@ -96,7 +96,7 @@ impl Run<'_> {
     fn attempt(&self, strategy: Strategy) -> Result<Attempt, Vec<Diagnostic>> {
         let func = self.subject.func;
         let mut module = self.subject.base.clone();
-        // This pass records the annotations for later passes. It is left out, because the rules have their own record (`Facts`).
+        // `note-annotations` records the annotations for later passes. It is left out, because the rules have their own record (`Facts`).
         let pipeline = Pipeline::partition().without("note-annotations");
         let steps = attempt_by(strategy, &pipeline.attempt);
         let mut context = PassContext { in_pipeline: true, ..PassContext::default() };

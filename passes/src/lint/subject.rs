@@ -133,7 +133,7 @@ impl Subject<'_> {
         out
     }
 
-    /// The source location of an argument in the user's program, if the module has it.
+    /// Returns the source location of an argument in the user's program, if the module has it.
     pub(super) fn arg_loc(&self, i: usize) -> Option<String> {
         let loc = self.module.funcs[self.func].arg_locs.get(i)?.expand()?;
         let (file, line, col) = self.module.locs.file_position(loc)?;
@@ -156,7 +156,7 @@ pub(super) struct AnnotatedValue<'a> {
     pub(super) user_loc: Option<String>,
 }
 
-/// Returns the bytes of a block of this shape.
+/// Returns the bytes of a block of shape `shape` with the element type of `ty`.
 pub(super) fn bytes_of(ty: &TensorType, shape: &[i64]) -> u64 {
     let elements = shape.iter().fold(1u64, |all, &n| all.saturating_mul(u64::try_from(n).unwrap_or(0)));
     // The bits of all elements are added before rounding up to bytes: four `i4` are two bytes.
@@ -191,7 +191,7 @@ pub(super) fn candidates(mesh: &Mesh, shape: &[i64]) -> Vec<(AxisRef, SmallVec<[
     axes.map(|axis| (axis, divided(axis))).filter(|(_, dims)| !dims.is_empty()).collect()
 }
 
-/// [`candidates`] as text: `"data" divides dimension 0 and 1, "model" divides dimension 1`.
+/// Returns [`candidates`] as text: `"data" divides dimension 0 and 1, "model" divides dimension 1`.
 pub(super) fn candidates_text(mesh: &Mesh, candidates: &[(AxisRef, SmallVec<[usize; 4]>)]) -> String {
     let one = |(axis, dims): &(AxisRef, SmallVec<[usize; 4]>)| {
         let dims: Vec<String> = dims.iter().map(usize::to_string).collect();

@@ -13,8 +13,8 @@ use crate::report::byte_size::bytes_text;
 /// The minimum size of a reported value, in units of [`LintOptions::min_bytes`](super::LintOptions::min_bytes).
 const LARGE: u64 = 16;
 
-/// Reports large replicated values, grouped by type. A type is reported if some operation computes a value of it from a sharded operand; if
-/// there is no such type, every type is reported. The values of other types are only counted. Exceptions:
+/// Reports large replicated values, grouped by type. A type is reported if some operation computes a value of the type from a sharded
+/// operand; if there is no such type, every type is reported. The values of other types are only counted. Exceptions:
 ///
 /// * constants, and results of constraints;
 /// * values of the size of a replicated argument (its gradient, its update) or computed from arguments only: the argument is reported

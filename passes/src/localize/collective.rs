@@ -36,7 +36,7 @@ impl Localizer<'_> {
                 let mut value = sent;
                 for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
                     value = self.all_gather(&mesh, value, dim, axes);
-                    // Padding is sliced off before the next dimension is gathered, so that it is not sent again.
+                    // Padding is sliced off before the next dimension is all-gathered, so that it is not sent again.
                     value = self.trim(value, dim, target[dim]);
                 }
                 value
@@ -176,8 +176,8 @@ impl Localizer<'_> {
         self.emit(OpKind::BitcastConvert, &[value], ty)
     }
 
-    /// Returns the attributes of a collective with these groups or pairs. In partition mode, it has a new channel, so that ids are
-    /// partition ids.
+    /// Returns the attributes of a collective with the given groups or pairs. In partition mode, the collective has a new channel, so that
+    /// ids are partition ids.
     pub(super) fn on_channel(&mut self, groups: ReplicaGroups) -> Box<CollectiveSpec> {
         let channel = match self.mode {
             SpmdMode::Replica => None,
@@ -202,8 +202,8 @@ impl Localizer<'_> {
         groups
     }
 
-    /// Returns the attributes of an all-gather or reduction with these groups. They also need `use_global_device_ids`: with a channel
-    /// alone, ids are replica ids.
+    /// Returns the attributes of an all-gather or reduction with the given groups. Such a collective also needs `use_global_device_ids`:
+    /// with a channel alone, ids are replica ids.
     pub(super) fn groups(&mut self, groups: ReplicaGroups) -> Box<CollectiveSpec> {
         let mut spec = self.on_channel(groups);
         spec.use_global_device_ids = spec.channel.is_some();
@@ -351,7 +351,8 @@ fn permute_pairs(
     let own: FxHashMap<i64, i64> = (0..meshes.0.num_devices())
         .map(|position| (meshes.0.device_at(position), has.at(position)))
         .collect();
-    // For each block, the devices that hold it but need another block: a list linked by `before`. The last device in the list sends first.
+    // For each block, a list of the devices that hold the block but need another one, linked by `before`. The last device in the list sends
+    // first.
     let devices = meshes.1.num_devices();
     let mut holders: FxHashMap<i64, usize> = FxHashMap::default();
     let mut before = vec![usize::MAX; devices];

@@ -172,7 +172,7 @@ impl Localizer<'_> {
         let scalar = self.tensor_type(&[], DType::I32);
         let mut start = start;
         let mut wide = dtype;
-        // A narrow type may be unable to represent the bound, and a wide type may exceed `i32`.
+        // A narrow type may be unable to represent the bound, and a value of a wide type may exceed `i32`.
         if dtype.bits() < 32 {
             start = self.emit(OpKind::Convert, &[start], scalar);
             wide = DType::I32;
@@ -193,7 +193,7 @@ impl Localizer<'_> {
             return;
         }
         let (scalar, wide) = (self.tensor_type(&[], DType::I32), self.tensor_type(&[], DType::I64));
-        // Whether `i32` can represent every start of this type. If not, all starts are converted to `i64`.
+        // Whether `i32` can represent every value of the type of `v`. If not, all starts are converted to `i64`.
         let narrow = |pass: &Self, v: ValueId| {
             pass.rw.module.tensor(v).is_some_and(|t| {
                 t.dtype.bits() < 32 || (t.dtype.bits() == 32 && t.dtype.class() == DTypeClass::Signed)

@@ -38,8 +38,8 @@ impl Localizer<'_> {
         fill: Option<ValueId>,
         line: &Line<'_>,
     ) -> Option<ValueId> {
-        // These tables have an entry per device. They are moved out so that they can be dropped before the tables of senders and receivers
-        // are created.
+        // `held` and `window` have an entry per device. They are moved out so that they can be dropped before the tables of senders and
+        // receivers are created.
         let (held, window) = (take(&mut transfer.held), take(&mut transfer.window));
         let Some(exchange) = Exchange::new(&held, window, self.row_bytes(sources, line.dim)) else {
             self.too_far();
@@ -236,8 +236,8 @@ impl Localizer<'_> {
         let most = thin.first.iter().flatten().max().copied().unwrap_or(0);
         let at = self.per_device(&thin.first, line.axes);
         let mut value = value;
-        // Without this padding, `dynamic_slice` would clamp the start on the device with the last position, and the strided slice would
-        // begin at the wrong element.
+        // The block is padded: otherwise `dynamic_slice` would clamp the start on the device with the last position, and the strided slice
+        // would begin at the wrong element.
         if most + reach > block {
             let Some(dtype) = self.rw.module.tensor(value).map(|t| t.dtype) else { return value };
             let zero = self.splat(&vec![0; dtype.bytes()], &[], dtype);
@@ -273,7 +273,7 @@ impl Localizer<'_> {
         self.cut(wide, start, spread.size, line.dim)
     }
 
-    /// Returns a mask of shape `shape` that is true at the positions of the window that are in the device's span.
+    /// Returns a mask of shape `shape` that is true at the positions of the window that are in the device's entry of `spans`.
     pub(super) fn within(&mut self, spans: &[Span], shape: &[i64], line: &Line<'_>) -> ValueId {
         let size = shape[line.dim];
         // An empty span has `start > 0` or `end < size`, so the emitted bounds exclude all positions.

@@ -5,8 +5,8 @@ use shardc_ir::{OpId, OpKind};
 use super::Localizer;
 
 impl Localizer<'_> {
-    /// Computes group counts from local shapes: input features divided by kernel input features, and the input batch divided by the
-    /// result batch. This runs before windows change shapes, but windows affect only other dimensions.
+    /// Computes group counts from local shapes: input features divided by kernel input features, and the input batch divided by the result
+    /// batch. Windows, which replace operands later, change only the sizes of other dimensions.
     pub(super) fn keep_own_groups(&mut self, op: OpId) {
         let data = &self.rw.module.ops[op];
         let (&[input, kernel, ..], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else {

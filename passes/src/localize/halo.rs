@@ -29,7 +29,7 @@ impl Localizer<'_> {
             return false;
         }
         if made.contains(&0) {
-            // `made` is the shape of all results, so all of them are empty and can be replaced by constants.
+            // All results have the shape `made`, so they are empty and can be replaced by constants.
             let results = self.rw.module.ops[op].results.clone();
             let are_made = results.into_iter().all(|result| self.empty(result));
             if are_made {

@@ -1,7 +1,7 @@
 //! Masks the padding of unevenly sharded dimensions.
 //!
-//! If a dimension does not divide evenly, the last blocks end in undefined elements. Before an operation that combines elements along
-//! that dimension, they are replaced by the identity of its reduction.
+//! If a dimension does not divide evenly, the last blocks end in undefined elements. Before an operation that combines elements along that
+//! dimension, the undefined elements are replaced by the identity of the reduction.
 //!
 //! **Invariant.** If a dimension of size `n` is sharded `k` ways, each device has `ceil(n / k)` elements. Elements beyond `n` have *any*
 //! value, at the boundary of the program and inside it. Blocks are padded before a collective that splits them, and trimmed after a

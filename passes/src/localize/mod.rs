@@ -71,8 +71,8 @@ pub fn localize(
     planned: Option<MeshId>,
 ) -> Result<(), Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else { return Ok(()) };
-    // Recorded before any operation is rewritten: the rewrite of an operation needs the global sizes of its operands, which then already
-    // have local types. Indexed by value: a value beyond the end was created by this pass and is local.
+    // The global types are recorded before any operation is rewritten: the rewrite of an operation needs the global sizes of its operands,
+    // which then already have local types. The list is indexed by value: a value beyond its end was created by this pass and is local.
     let global: Vec<TypeId> = module.values.values().map(|v| v.ty).collect();
     let mut values: Vec<ValueId> = Vec::new();
     let (ops, regions) = program_parts(module, body);
@@ -128,8 +128,8 @@ pub fn localize(
     Ok(())
 }
 
-/// Checks that every sharding refers to a mesh with the axes of the planned mesh: axes are identified by index, which would be a different
-/// axis in another mesh.
+/// Checks that every sharding refers to a mesh with the axes of the planned mesh. Axes are identified by index, and an index may denote a
+/// different axis in another mesh.
 fn on_one_mesh(module: &Module, mesh: &Mesh, values: &[ValueId]) -> Result<(), Box<Diagnostic>> {
     let other = values.iter().filter_map(|&v| module.shardings.sharding_of(v)).find(|sharding| {
         let own = &module.meshes[sharding.mesh];
@@ -441,7 +441,7 @@ impl Localizer<'_> {
                         .at(self.rw.module.ops[op].span),
                 );
             }
-            // Other operations stay the same on local shapes: the planner gathers operands that must be replicated (`plan/support.rs`,
+            // Other operations stay the same on local shapes: the planner all-gathers operands that must be replicated (`plan/support.rs`,
             // using `Parts` of the operation table).
             _ => {}
         }

@@ -15,7 +15,7 @@ use crate::windows::{Span, held_of_slice, is_windowed};
 
 impl Localizer<'_> {
     /// Slices first along the dimensions that need no elements of other devices, so that halo exchanges along the other dimensions send
-    /// less. Returns true if this completes the slice, so that no other dimension has to be sliced.
+    /// less. Returns true if the slice is then complete, so that no other dimension has to be sliced.
     pub(super) fn own_rows(&mut self, op: OpId) -> bool {
         let OpKind::Slice(spec) = self.rw.module.ops[op].kind.clone() else { return false };
         let (operand, result) = (self.rw.module.ops[op].operands[0], self.rw.module.ops[op].results[0]);
@@ -107,7 +107,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Select, &[mask, moved, zeros], ty)
     }
 
-    /// Returns a boolean scalar that is true on devices with this index over `axes`.
+    /// Returns a boolean scalar that is true on devices whose index over `axes` is `index`.
     fn is_at(&mut self, axes: &[AxisRef], index: usize) -> ValueId {
         let coordinate = self.linear_coordinate(axes);
         let index = self.i32_scalar(index as i64);

@@ -7,7 +7,7 @@ use shardc_ir::{Diagnostic, Module, RegionId, Type, limits};
 /// Checks that no local tensor exceeds [`limits::MAX_BYTES`].
 ///
 /// # Errors
-/// Returns `SH0414` for the first tensor that does.
+/// Returns `SH0414` for the first tensor that exceeds the limit.
 pub(super) fn check(module: &Module, body: RegionId) -> Result<(), Box<Diagnostic>> {
     let mut seen = FxHashSet::default();
     for op in module.walk(body) {

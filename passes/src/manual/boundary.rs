@@ -26,7 +26,7 @@ pub(crate) fn boundary_that_divides(
     out
 }
 
-/// Returns the sharding that a value with this sharding outside of the computation has inside the body: without manual axes.
+/// Returns the sharding inside the body of a value that has the sharding `sharding` outside: without manual axes.
 pub(crate) fn inside(body: &Scope, sharding: &TensorSharding) -> TensorSharding {
     let mut out = sharding.closed();
     for dim in &mut out.dims {

@@ -1,7 +1,7 @@
 //! Renumbers manual computations on a mesh whose device order differs from that of the mesh used by planning.
 //!
 //! The body refers to devices of its own mesh. Its replica groups are renumbered, and `partition_id` returns the ID of the device at the
-//! same position of that mesh.
+//! same position of the body's mesh.
 
 use shardc_ir::{
     Build, Channel, DType, Dense, Diagnostic, Mesh, MeshId, Module, OpId, OpKind, Rewriter, TensorSharding,

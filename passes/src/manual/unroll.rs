@@ -499,8 +499,8 @@ impl Unroll<'_, '_> {
     }
 }
 
-/// Groups blocks that differ only in the last component of their index. The key is the index without that component, and the list is
-/// ordered by it.
+/// Groups blocks that differ only in the last component of their index. The key is the index without the last component, and each list is
+/// ordered by that component.
 fn grouped(values: BTreeMap<Vec<i64>, ValueId>) -> BTreeMap<Vec<i64>, Vec<ValueId>> {
     let mut groups = BTreeMap::<Vec<i64>, Vec<ValueId>>::new();
     for (mut place, value) in values {

@@ -36,14 +36,14 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// The warnings to show, one for each group.
+    /// Returns the warnings to show, one for each group.
     #[must_use]
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         self.groups.iter().map(|group| group.warning.clone()).collect()
     }
 
-    /// A summary of omitted warnings: `12 more warnings are not shown: each costs less than 64.0 KiB, 34.2 KiB in total`. `None` if all
-    /// are shown.
+    /// Returns a summary of omitted warnings: `12 more warnings are not shown: each costs less than 64.0 KiB, 34.2 KiB in total`. Returns
+    /// `None` if all are shown.
     #[must_use]
     pub fn rest(&self) -> Option<String> {
         let more = if self.groups.is_empty() { "" } else { "more " };

@@ -1,6 +1,6 @@
 //! Paths to a sharding that is unreduced along more axes than the current one. The conversion to partial sums itself sends nothing.
 //!
-//! A value that is replicated along an axis stays on the first device; the other devices get the identity of the reduction. A value that
+//! A value that is replicated along an axis is kept by the first device; the other devices get the identity of the reduction. A value that
 //! is sharded along the axis becomes partial sums in place: each device has its block of the full value, and the identity elsewhere.
 
 use shardc_ir::{AxisList, Mesh, MeshCollectiveKind, TensorSharding};

@@ -83,8 +83,8 @@ impl PathSearch<'_> {
         (0..self.shape.len()).map(|d| self.local(state, d) as f64).product::<f64>() * self.element_bytes
     }
 
-    /// Whether each block of `fewer` (a prefix of `more`) consists of whole blocks of `more`. Counterexample: 10 elements in blocks of 2
-    /// (over 8 devices) do not form 2 blocks of 5.
+    /// Whether each block of the dimension sharded by `fewer` (a prefix of `more`) consists of whole blocks of the dimension sharded by
+    /// `more`. Counterexample: 10 elements in blocks of 2 (over 8 devices) do not form 2 blocks of 5.
     pub(super) fn aligned(&self, dim: usize, fewer: &[Part], more: &[Part]) -> bool {
         let n = self.shape[dim];
         fewer.is_empty() || block(n, fewer) == block(n, more) * (size_of(more) / size_of(fewer))
@@ -376,7 +376,7 @@ impl PathSearch<'_> {
     }
 }
 
-/// Returns the sharding of a value in this state, on the mesh and with the reduction of `template`.
+/// Returns the sharding of a value in the state `state`, on the mesh and with the reduction of `template`.
 pub(super) fn sharding_of(mesh: &Mesh, state: &State, template: &TensorSharding) -> TensorSharding {
     let dims = state.dims.iter().map(|parts| DimSharding::closed(&to_axes(mesh, parts)));
     let mut out = TensorSharding::from_dims(template.mesh, dims);

@@ -50,7 +50,7 @@ enum Next {
     /// The index of a state whose moves are to be tried.
     State(usize),
     /// The index of an exchange. Planning an exchange takes longer than trying a move, and the time grows with the number of devices.
-    /// Planning is therefore delayed until no other entry has a lower bound.
+    /// Planning is therefore delayed until no other entry has a smaller bound.
     Exchange(usize),
 }
 
@@ -154,8 +154,8 @@ impl PathSearch<'_> {
         if *state == self.target { 0.0 } else { self.left_between(state, &self.target) }
     }
 
-    /// Returns a lower bound of the cost from one state to another. The bound is the bytes of its new block that some device lacks, plus a
-    /// launch if such bytes exist or the unreduced axes differ.
+    /// Returns a lower bound of the cost from one state to another. The bound is the bytes that some device lacks of its new block. A
+    /// launch is added if the device lacks any bytes, or if the unreduced axes differ.
     fn left_between(&self, from: &State, to: &State) -> f64 {
         let wanted = self.local_bytes(to);
         let (mut kept, mut is_apart) = (self.element_bytes, false);

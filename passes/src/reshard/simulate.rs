@@ -429,7 +429,7 @@ fn setting(name: &str) -> Option<u64> {
 }
 
 /// The time limit of the search for one path, in milliseconds, in optimized builds, as `cargo xtask fuzz reshards` runs it. The slowest
-/// search, with nine axes, takes a tenth of it on an idle machine. Unoptimized builds have no limit.
+/// search, with nine axes, takes a tenth of the limit on an idle machine. Unoptimized builds have no limit.
 const LIMIT: Option<u128> = if cfg!(debug_assertions) { None } else { Some(500) };
 
 #[test]

@@ -54,7 +54,7 @@ impl RuleBuilder {
         self
     }
 
-    /// Maps a factor to this dimension of every operand, except scalars.
+    /// Maps a factor to dimension `dim` of every operand, except scalars.
     pub(super) fn operands(&mut self, dim: usize, factor: FactorIndex) -> &mut Self {
         for i in 0..self.rule.operands.len() {
             self.operand(i, dim, factor);
@@ -62,7 +62,7 @@ impl RuleBuilder {
         self
     }
 
-    /// Maps a factor to this dimension of every result, except scalars.
+    /// Maps a factor to dimension `dim` of every result, except scalars.
     pub(super) fn results(&mut self, dim: usize, factor: FactorIndex) -> &mut Self {
         for i in 0..self.rule.results.len() {
             self.result(i, dim, factor);
@@ -70,7 +70,7 @@ impl RuleBuilder {
         self
     }
 
-    /// Adds a factor and maps it to this dimension of every operand and result.
+    /// Adds a factor and maps it to dimension `dim` of every operand and result.
     pub(super) fn everywhere(&mut self, dim: usize, size: i64, kind: FactorKind) -> FactorIndex {
         let factor = self.factor(size, kind);
         self.operands(dim, factor).results(dim, factor);

@@ -75,8 +75,8 @@ pub(super) fn convolution(
                     let factor = rule.factor(n, FactorKind::Permutation);
                     rule.operand(0, l, factor).result(0, o, factor);
                 }
-                // The quotient is rounded down: windows may overlap, so the product of both factor sizes may differ from the size of the
-                // dimension.
+                // The quotient is rounded down: windows may overlap, so the product of the sizes of the two spatial factors may differ from
+                // the size of the dimension.
                 left /= n;
             }
         }

@@ -2,8 +2,8 @@
 //!
 //! A custom call is partitioned if it has a rule. The rule comes from the table of known targets, from a front end
 //! ([`registry`](super::registry)) or from the program (`sdy.sharding_rule` on the call). Any other call gets replicated operands, with a
-//! warning for operands that are sharded. Some rules propagate shardings with which the call cannot run on shards, such as shardings of the
-//! matrix dimensions of a decomposition; [`works_on_parts`] returns false for these dimensions.
+//! warning for operands that are sharded. Some rules also propagate along dimensions along which the call cannot be applied to shards, such
+//! as the matrix dimensions of a decomposition; [`works_on_parts`] returns false for these dimensions.
 
 use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind, RAGGED_ALL_TO_ALL};
 
@@ -117,7 +117,7 @@ pub(super) fn custom_call(module: &Module, op: OpId, target: &str) -> Option<Sha
             batch(module, op, stated.unwrap_or(most.saturating_sub(inner)))
         }
         Some(Known::Partitioned | Known::Nothing) => None,
-        // XLA uses the attribute only if the call is registered as batch-partitionable.
+        // XLA uses the attribute `num_batch_dims` only if the call is registered as batch-partitionable.
         None => batch(module, op, stated?),
     }
 }

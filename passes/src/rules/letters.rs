@@ -15,7 +15,7 @@ pub enum LettersFault {
     /// There is no `->` between operands and results.
     #[error("has no `->` between the letters of the operands and those of the results")]
     NoArrow,
-    /// There is a character other than letters, commas and blanks.
+    /// There is a character other than letters, commas and whitespace.
     #[error("has `{found}`, which is not a letter, in {tensor}")]
     NoLetter {
         /// The character that is not a letter.
@@ -195,7 +195,7 @@ pub(super) fn rule(
     Ok(rule.finish())
 }
 
-/// Parses the letters of each tensor on one side of the arrow; blanks are ignored.
+/// Parses the letters of each tensor on one side of the arrow; whitespace is ignored.
 fn tensors<'m>(
     module: &'m Module,
     side: Side,

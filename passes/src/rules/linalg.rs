@@ -9,8 +9,8 @@ use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 pub(super) fn sort(module: &Module, op: OpId, along: i64) -> Option<ShardingRule> {
     let shape = operand_shape(module, op, 0)?;
     let along = usize::try_from(if along < 0 { along + shape.len() as i64 } else { along }).ok()?;
-    // If there is another dimension, an all-to-all can move an axis to it from the sorted dimension, so axes may propagate along the
-    // sorted dimension. Otherwise propagation would only create more values that must be all-gathered.
+    // If there is another dimension, an all-to-all can move an axis from the sorted dimension to that dimension, so axes may propagate
+    // along the sorted dimension. Otherwise propagation would only create more values that must be all-gathered.
     let alone = shape.iter().enumerate().all(|(dim, &n)| dim == along || n == 1);
     let mut rule = RuleBuilder::new(module, op);
     for (dim, &n) in shape.iter().enumerate() {

@@ -184,7 +184,7 @@ pub(crate) fn is_determined_by_types(data: &Op) -> bool {
     by_kind && data.regions.is_empty() && data.attrs.sharding_rule().is_none()
 }
 
-/// Whether a set of rules includes an operation of this kind.
+/// Whether the set of rules `set` includes operations of kind `kind`.
 pub(crate) fn has_rule(kind: &OpKind, set: RuleSet) -> bool {
     match set {
         RuleSet::Whole => true,

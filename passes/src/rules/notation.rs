@@ -35,7 +35,7 @@ impl FromStr for Notation {
 }
 
 impl Notation {
-    /// Returns the rule of `call` in this notation.
+    /// Returns the rule that the notation specifies for `call`.
     ///
     /// # Errors
     /// Returns an error if the notation does not fit the operands and results.
@@ -69,8 +69,8 @@ impl Notation {
 }
 
 impl RuleRegistry {
-    /// Sets the rule that a user wrote for this name; each call gets the rule of the first notation that fits it. A function or composite
-    /// is then not inlined.
+    /// Sets the rule that a user wrote for the callee `name`; each call gets the rule of the first notation that fits it. A function or
+    /// composite with such a rule is not inlined.
     pub fn write(&mut self, callee: Callee, name: &str, notations: Vec<Notation>) {
         self.set_written(callee, name, Arc::new(move |call| Notation::first_rule(&notations, call)));
     }

@@ -76,7 +76,7 @@ pub enum Callee {
 }
 
 impl Callee {
-    /// Returns the name of this kind of callee in messages.
+    /// Returns the name of the kind of callee, for messages.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -198,7 +198,7 @@ impl RuleRegistry {
         self.rules.insert((Callee::CustomCall, target.into()), Arc::new(rule));
     }
 
-    /// Sets the rule that a user wrote for this name. A function or composite is then not inlined.
+    /// Sets the rule that a user wrote for the callee `name`. A function or composite with such a rule is not inlined.
     pub(super) fn set_written(&mut self, callee: Callee, name: &str, rule: Arc<Rule>) {
         let key: (Callee, Box<str>) = (callee, name.into());
         self.rules.insert(key.clone(), rule);

@@ -61,7 +61,7 @@ impl ShardingRule {
         self.operands.iter().chain(&self.results)
     }
 
-    /// Returns a rule without factors for operands and results of these types; `None` stands for a value that is not a tensor.
+    /// Returns a rule without factors for operands and results of the given types; `None` stands for a value that is not a tensor.
     pub fn empty<'a>(
         operands: impl IntoIterator<Item = Option<&'a TensorType>>,
         results: impl IntoIterator<Item = Option<&'a TensorType>>,

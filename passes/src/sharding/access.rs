@@ -2,8 +2,8 @@
 //!
 //! Most values have their own sharding. A value that flows through a `while`, `case`, `optimization_barrier`, or a manual or named
 //! computation has the sharding of its *owner*: the corresponding result of that operation, or the argument of the computation. If a
-//! [`DataFlowEdge`](OpKind::DataFlowEdge) reads the owner, that operation stores the sharding instead. `sdy` operations store shardings in
-//! their attributes.
+//! [`DataFlowEdge`](OpKind::DataFlowEdge) reads the owner, the `DataFlowEdge` stores the sharding instead. `sdy` operations store shardings
+//! in their attributes.
 
 use shardc_ir::{
     Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId, TensorSharding, ValueDef, ValueId,
@@ -11,8 +11,8 @@ use shardc_ir::{
 
 use crate::sharding::manual;
 
-/// Finds where the sharding of a value is stored. Valid as long as no region, no data-flow edge and no use of an edge's operand is added or
-/// removed.
+/// Finds where the sharding of a value is stored. An instance is valid as long as no region, no data-flow edge and no use of an edge's
+/// operand is added or removed.
 #[derive(Debug, Default)]
 pub struct ShardingAccess {
     /// The operation that contains a region; none for the body of a function.
@@ -76,7 +76,7 @@ impl ShardingAccess {
         }
         match module.values[owner].def() {
             ValueDef::Result(op, i) => result_sharding(module, op, i as usize),
-            // Cloned, since `manual::inside` interns shardings and needs mutable access to the module.
+            // The kind is cloned, since `manual::inside` interns shardings and needs mutable access to the module.
             ValueDef::Arg(region, i) => match self.parent(region).map(|op| module.ops[op].kind.clone()) {
                 None => module.shardings.of(owner),
                 Some(OpKind::ManualComputation(spec)) => manual::inside(module, &spec, i as usize),
@@ -102,7 +102,7 @@ impl ShardingAccess {
         }
     }
 
-    /// Returns the owner of `value`, for which its sharding is stored; `None` for an argument of a reducer or comparator region.
+    /// Returns the owner of `value`, whose sharding is the sharding of `value`; `None` for an argument of a reducer or comparator region.
     pub fn owner(&self, module: &Module, value: ValueId) -> Option<ValueId> {
         let ValueDef::Arg(region, i) = module.values[value].def() else { return Some(value) };
         let Some(op) = self.parent(region) else { return Some(value) };
@@ -116,8 +116,8 @@ impl ShardingAccess {
         }
     }
 
-    /// If a data-flow edge of any of these owners has a sharding, returns one sharding for each owner. For an edge without a sharding, this
-    /// is an open sharding on the mesh of the first sharding.
+    /// If a data-flow edge of any of these owners has a sharding, returns one sharding for each owner. An owner whose edge has no sharding
+    /// gets an open sharding on the mesh of the first sharding.
     pub fn of_edges(&self, module: &mut Module, owners: &[ValueId]) -> Option<Vec<ShardingId>> {
         let held: Vec<Option<ShardingId>> = owners
             .iter()
@@ -135,7 +135,7 @@ impl ShardingAccess {
     }
 }
 
-/// Returns the sharding that an operation specifies for result `i`. If only other results of the operation have shardings, this is an open
+/// Returns the sharding that an operation specifies for result `i`. If only other results of the operation have shardings, returns an open
 /// sharding.
 pub fn result_sharding(module: &mut Module, op: OpId, i: usize) -> Option<ShardingId> {
     match &module.ops[op].kind {

@@ -114,8 +114,8 @@ pub(crate) fn refine(mesh: &Mesh, lists: &mut [Parts]) -> Option<()> {
     Some(())
 }
 
-/// Returns the smallest part of an axis that contains all of `parts` on this axis, even if these belong to no common factorization: `(1)6`
-/// for `(1)2` and `(1)3`.
+/// Returns the smallest part of `axis` that contains all of `parts` on `axis`, even if no factorization of the axis contains all of them:
+/// `(1)6` for `(1)2` and `(1)3`.
 pub(crate) fn hull(parts: &[Part], axis: u16) -> Part {
     let own = || parts.iter().filter(|part| part.axis == axis);
     let pre = own().map(|part| part.pre).reduce(gcd).unwrap_or(1);

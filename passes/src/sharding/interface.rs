@@ -7,8 +7,8 @@ use shardc_ir::{Mesh, Shape, SpmdMode, TensorSharding, TensorType};
 pub struct InterfaceTensor {
     /// The name, if the program specifies one.
     pub name: Option<String>,
-    /// Whether it is a token (`!stablehlo.token`), which orders side effects and holds no data. It has no dimensions and is not sharded,
-    /// and the element type in [`InterfaceTensor::global`] is meaningless.
+    /// Whether the value is a token (`!stablehlo.token`), which orders side effects and holds no data. A token has no dimensions and is not
+    /// sharded, and the element type in [`InterfaceTensor::global`] is meaningless.
     pub is_token: bool,
     /// The type of the unsharded tensor.
     pub global: TensorType,
@@ -40,7 +40,7 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// The mesh that the sharding of `tensor` refers to.
+    /// Returns the mesh that the sharding of `tensor` refers to.
     #[must_use]
     pub fn mesh_of(&self, tensor: &InterfaceTensor) -> &Mesh {
         let named = tensor.mesh.as_ref().and_then(|name| self.meshes.iter().find(|(n, _)| n == name));

@@ -11,7 +11,7 @@ pub fn without_manual_axes(module: &mut Module, spec: &ManualSpec, outside: Shar
     module.shardings.intern(inside)
 }
 
-/// Returns the sharding of argument `i` inside the computation, as its `in_shardings` determine it.
+/// Returns the sharding of argument `i` inside the computation, which the `in_shardings` of the computation determine.
 pub fn inside(module: &mut Module, spec: &ManualSpec, i: usize) -> Option<ShardingId> {
     let outside = *spec.in_shardings.get(i)?;
     Some(without_manual_axes(module, spec, outside))

@@ -48,12 +48,12 @@ pub(crate) fn is_prefix(a: AxisRef, b: AxisRef) -> bool {
     contains(b, a) && pre(a) == pre(b)
 }
 
-/// Whether two sub-axes may appear in the same program: the boundaries of one divide those of the other, so that the axis can be cut at
-/// all of them.
+/// Whether two sub-axes may appear in the same program: each boundary of one divides, or is a multiple of, each boundary of the other, so
+/// that the axis can be split at all boundaries.
 fn fit(a: AxisRef, b: AxisRef) -> bool {
     let (true, Some(x), Some(y)) = (a.axis == b.axis, a.sub, b.sub) else { return true };
-    // On an axis of 6, `(1)2` and `(1)3` are incompatible, and so are `(1)2` and `(3)2`, which do not overlap: no list of parts
-    // has boundaries at both 2 and 3. `(1)4` and `(2)6` of an axis of 12 are compatible: it is cut at 2 and 4.
+    // On an axis of 6, `(1)2` and `(1)3` are incompatible, and so are `(1)2` and `(3)2`, which do not overlap: no list of parts has
+    // boundaries at both 2 and 3. `(1)4` and `(2)6` of an axis of 12 are compatible: the axis is split at 2 and 4.
     let (low, high) = (x.pre.min(y.pre), x.pre.max(y.pre));
     let (low_end, high_end) = (end(x).min(end(y)), end(x).max(end(y)));
     if low_end > high {

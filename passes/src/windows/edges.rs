@@ -35,12 +35,12 @@ impl Edges {
         self.sender == self.receiver
     }
 
-    /// The index of the sender minus that of the receiver.
+    /// Returns the index of the sender minus that of the receiver.
     pub(super) fn distance(&self) -> i64 {
         i64::from(self.sender) - i64::from(self.receiver)
     }
 
-    /// The offset of the elements in the last sender's block.
+    /// Returns the offset of the elements in the last sender's block.
     pub(super) fn last_from(&self) -> i64 {
         self.from + self.step * i64::from(self.count.saturating_sub(1))
     }
@@ -79,9 +79,9 @@ impl Edges {
     }
 }
 
-/// Returns the edges of a view in runs, ordered by first receiver. Returns `None` if a device needs elements from more blocks than the
-/// maximum number of rounds, since it receives one slab per round. The time is `O(k log k)` for `k` devices, and `O(k)` if window offsets
-/// increase like block offsets.
+/// Returns the edges of a view, grouped into runs that are ordered by their first receiver. Returns `None` if a device needs elements from
+/// more blocks than the maximum number of rounds, since it receives one slab per round. The time is `O(k log k)` for `k` devices, and
+/// `O(k)` if window offsets increase like block offsets.
 pub(super) fn edges(view: usize, held: &Held, window: &Window) -> Option<Vec<Edges>> {
     let mut all: Vec<Edges> = Vec::new();
     // The indices of the runs that have an edge to the preceding receiver, so that the next edge may continue them.

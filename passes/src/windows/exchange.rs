@@ -19,7 +19,7 @@ use super::piece::Piece;
 use super::rounds::{Round, Slab, rounds};
 use crate::cost;
 
-/// An exchange: its rounds, and the range of existing elements, outside of which windows are filled.
+/// A halo exchange: its rounds, and the range of existing elements, outside of which windows are filled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Exchange {
     /// The number of elements in each device's window.

@@ -22,7 +22,8 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// A view of a dimension of tensor `source` that has size `size` and is sharded `k` ways. Its first element has index `first`.
+    /// Returns the view of a dimension of tensor `source` that has size `size` and is sharded `k` ways. Its first element has index
+    /// `first`.
     pub(crate) fn blocks(source: usize, size: i64, k: i64, first: i64) -> Held {
         let block = ceil_div(size, k);
         let at = |i: i64| first + (i * block).min(size);
@@ -35,7 +36,8 @@ impl Held {
         }
     }
 
-    /// A view of a dimension of tensor `source` that has size `size` and is replicated on `k` devices. Its first element has index `first`.
+    /// Returns the view of a dimension of tensor `source` that has size `size` and is replicated on `k` devices. Its first element has
+    /// index `first`.
     pub(crate) fn whole(source: usize, size: i64, k: i64, first: i64) -> Held {
         let all = |of: i64| (0..k).map(move |_| of);
         Held {
@@ -68,7 +70,7 @@ pub(crate) struct Window {
     pub(crate) needs: Vec<Span>,
 }
 
-/// The quotient `a / b`, rounded up.
+/// Returns the quotient `a / b`, rounded up.
 pub(super) fn ceil_div(a: i64, b: i64) -> i64 {
     -(-a).div_euclid(b)
 }

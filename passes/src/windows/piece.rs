@@ -7,8 +7,8 @@ use super::edges::Edges;
 use super::held::{Held, Span};
 use super::rounds::{Round, Slab};
 
-/// One round of an exchange: each sender cuts a slab from its block, and each receiver inserts it into its window. Stored as runs of
-/// devices, and listed per device on demand.
+/// One round of an exchange: each sender cuts a slab from its block, and each receiver inserts it into its window. The round is stored as
+/// runs of devices; the methods compute values for each device on demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     /// The number of elements of each slab along the dimension.
@@ -48,7 +48,8 @@ struct Sent {
 }
 
 impl Piece {
-    /// Creates the round that consists of these edges. Each of the `devices` devices sends at most one slab and receives at most one slab.
+    /// Creates the round that consists of the edges of `round`. Each of the `devices` devices sends at most one slab and receives at most
+    /// one slab.
     pub(super) fn new(views: &[Held], round: Round, devices: usize, is_sent: bool) -> Piece {
         let slab = Slab::of(views, &round);
         let width = slab.width();
@@ -69,8 +70,8 @@ impl Piece {
     fn each(&self) -> impl Iterator<Item = Sent> {
         self.edges.iter().flat_map(move |&(run, cut)| {
             run.each().map(move |e| {
-                // Move a slab that would leave the block to an earlier offset. Otherwise `dynamic_slice` would clamp
-                // its start silently, and the elements would be misplaced.
+                // A slab that would leave the block is moved to an earlier offset. Otherwise `dynamic_slice` would clamp its start
+                // silently, and the elements would be misplaced.
                 let from = self.first.unwrap_or(e.from.min(self.cuts[cut].last));
                 Sent {
                     sender: e.sender as usize,
@@ -89,7 +90,7 @@ impl Piece {
         self.each().filter(|_| self.is_sent).map(|sent| (sent.sender, sent.receiver))
     }
 
-    /// The number of [`Piece::pairs`].
+    /// Returns the number of [`Piece::pairs`].
     pub(crate) fn num_pairs(&self) -> usize {
         if self.is_sent { self.num_edges() } else { 0 }
     }
@@ -98,8 +99,8 @@ impl Piece {
         self.edges.iter().map(|(run, _)| run.count as usize).sum()
     }
 
-    /// For each device, the offset of its slab in its block of the tensor with index `cut`; `None` for devices that do not send from this
-    /// tensor.
+    /// Returns for each device the offset of its slab in its block of the tensor with index `cut`; `None` for devices that do not send from
+    /// this tensor.
     pub(crate) fn from(&self, cut: usize) -> PerDevice {
         let mut from = vec![None; self.devices];
         for sent in self.each().filter(|sent| sent.cut == cut) {
@@ -108,7 +109,7 @@ impl Piece {
         from
     }
 
-    /// For each device that sends, 1 if it sends from the tensor with index `cut`, and 0 if it sends from another tensor.
+    /// Returns for each device that sends: 1 if it sends from the tensor with index `cut`, and 0 if it sends from another tensor.
     pub(crate) fn sends(&self, cut: usize) -> PerDevice {
         let mut sends = vec![None; self.devices];
         for sent in self.each() {
@@ -117,7 +118,7 @@ impl Piece {
         sends
     }
 
-    /// For each device that receives, the offset of its slab in its window. The slab may extend beyond the window on both sides.
+    /// Returns for each device that receives the offset of its slab in its window. The slab may extend beyond the window on both sides.
     pub(crate) fn to(&self) -> PerDevice {
         let mut to = vec![None; self.devices];
         for sent in self.each() {
@@ -126,7 +127,7 @@ impl Piece {
         to
     }
 
-    /// For each device, the range of its window that it takes from the slab; empty for devices that do not receive.
+    /// Returns for each device the range of its window that it takes from the slab; empty for devices that do not receive.
     pub(crate) fn takes(&self) -> Vec<Span> {
         let mut takes = vec![0..0; self.devices];
         for sent in self.each() {

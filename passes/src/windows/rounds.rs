@@ -1,7 +1,8 @@
 //! Assigns the edges of an exchange (its transfers between devices) to rounds: the edges of a round share a collective-permute.
 //!
-//! This is an edge coloring of the bipartite graph of senders and receivers; the colors are the rounds. By König's theorem, as many colors
-//! are needed as the maximum degree. But the cost of a round depends on its widest edge, so the minimum number of rounds is not the goal.
+//! The assignment is an edge coloring of the bipartite graph of senders and receivers; the colors are the rounds. By König's theorem, as
+//! many colors are needed as the maximum degree. But the cost of a round depends on its widest edge, so the minimum number of rounds is not
+//! the goal.
 //!
 //! The cost of a candidate assignment is computed before its rounds are built. The search stops at a candidate that reaches the lower
 //! bound.
@@ -115,8 +116,8 @@ impl Pricing<'_> {
     /// Returns the cheapest candidate; among equals, the first one. `edges` has a list for each view. The candidates are:
     ///
     /// * `known`;
-    /// * one round per distance between sender and receiver, modulo the number of devices if views may wrap around; its slabs have one
-    ///   offset if windows move as blocks do;
+    /// * one round per distance between sender and receiver (modulo the number of devices if views may wrap around). If windows are shifted
+    ///   in the same way as blocks, all slabs of a round have the same offset;
     /// * first fit, with the edges in two orders.
     fn cheapest(&self, edges: &[&[Edges]], may_wrap: bool, known: Option<Way>) -> Option<Way> {
         let least = self.least(edges);
@@ -171,8 +172,8 @@ impl Pricing<'_> {
         slabs.map(|slab| cost::permute(slab.width() as f64 * self.row_bytes)).sum()
     }
 
-    /// Returns a lower bound of the cost of these edges: a device that sends or receives several edges needs that many rounds, each as
-    /// wide as the edge.
+    /// Returns a lower bound of the cost of these edges: a device that sends or receives several edges needs as many rounds, and each round
+    /// is at least as wide as its edge.
     fn least(&self, edges: &[&[Edges]]) -> f64 {
         let most = |of: fn(&Edges) -> u32| {
             let mut ends: Vec<(u32, i64, i64)> = Vec::new();
@@ -248,8 +249,8 @@ fn is_one_length(edges: &[&Edges]) -> bool {
     edges.windows(2).all(|pair| pair[0].length == pair[1].length)
 }
 
-/// For the edges at one distance, the number of edges so far of each sender. The map contains ranges of senders: from the first sender of a
-/// range to the end of the range and this number.
+/// For the edges at one distance, the number of edges that were added so far for each sender. The map has an entry for each range of
+/// senders with the same number: its key is the first sender, and its value is the end of the range and the number.
 #[derive(Default)]
 struct Met(BTreeMap<u32, (u32, u32)>);
 

@@ -20,7 +20,7 @@ pub(crate) enum Fill {
     Operand(usize),
 }
 
-/// The compaction of each block before an exchange, to every `stride`th element: the others are not used.
+/// The compaction of each block before an exchange: only every `stride`th element is kept, since the others are not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Thin {
     /// The distance in a block between elements that are used.
@@ -64,9 +64,9 @@ pub(crate) struct Transfer {
 /// The dimension that is sharded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Along {
-    /// This dimension of the result, and the corresponding dimension of each operand.
+    /// The result dimension with this index, and the corresponding dimension of each operand.
     Result(usize),
-    /// This spatial dimension of a convolution's kernel and input. Each result is then a partial sum.
+    /// The spatial dimension with this index of a convolution's kernel and input. Each result is then a partial sum.
     Kernel(usize),
 }
 
@@ -277,7 +277,7 @@ struct Scatter {
     first: Vec<i64>,
     /// The number of windows that each device processes.
     count: i64,
-    /// The number of elements that these windows cover, at least up to the end of the block.
+    /// The number of elements that the windows of one device cover, at least up to the end of the block.
     reach: i64,
 }
 
@@ -305,7 +305,7 @@ impl Scatter {
         Some(Scatter { size, block, window, stride, first, count, reach })
     }
 
-    /// One past the index of the last window that overlaps the block of device `i`; `None` if the block is empty.
+    /// Returns one past the index of the last window that overlaps the block of device `i`; `None` if the block is empty.
     fn end(&self, i: i64) -> Option<i64> {
         let end = ((i + 1) * self.block).min(self.size);
         (end > i * self.block).then(|| (end - 1).div_euclid(self.stride) + 1)
@@ -373,8 +373,8 @@ fn thinned(held: &Held, start: i64, stride: i64, count: i64) -> (Thin, Vec<Span>
     (Thin { stride, size, first }, spans)
 }
 
-/// For a slice along `dim` of an operand that has `size` elements in `k` shards along it: returns the compaction of each device's block to
-/// the elements of the slice, and the range of elements of the slice that each device holds.
+/// Returns the elements of a slice along `dim` that each device holds, if the operand has `size` elements in `k` shards along `dim`. The
+/// result is the compaction of each device's block to the elements of the slice, and each device's range of elements of the slice.
 pub(crate) fn held_of_slice(spec: &SliceSpec, size: i64, dim: usize, k: i64) -> (Thin, Vec<Span>) {
     let (start, limit, stride) = (spec.start[dim], spec.limit[dim], spec.stride[dim]);
     thinned(&Held::blocks(0, size, k, 0), start, stride, ceil_div(limit - start, stride).max(0))
@@ -554,8 +554,8 @@ mod tests {
                         assert!(window_span.end <= operand.needs[i].end, "{case:?}");
                     }
                 }
-                // Windows that exist only because all devices process the same number must not overlap the device's block, or must scatter
-                // zeros.
+                // Windows that exist only because all devices process the same number of windows must not overlap the device's block, or
+                // must scatter zeros.
                 let all = source.origins[i]..source.origins[i] + source.size;
                 for r in all.filter(|_| !own.is_empty()).filter(|r| !source.needs[i].contains(r)) {
                     assert!(

@@ -1,4 +1,4 @@
-//! Arbitrary bytes as input of the reader of MLIR bytecode and portable artifacts.
+//! Fuzz target: passes arbitrary bytes to the reader of MLIR bytecode and portable artifacts.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Arbitrary text as input of the parser.
+//! Fuzz target: passes arbitrary text to the parser.
 
 #![no_main]
 

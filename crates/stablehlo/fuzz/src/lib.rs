@@ -3,8 +3,8 @@
 use shardc_ir::{Diagnostic, Module};
 use shardc_stablehlo::{PrintForm, PrintOptions, parse, print, render};
 
-/// Parsing gives a module or errors. A module that the verifier accepts is unchanged by printing and parsing, in either
-/// form.
+/// Checks that parsing returns a module or errors, and that a module that the verifier accepts is unchanged by printing and parsing, in the
+/// pretty and in the generic form.
 pub fn check(read: Result<Module, Vec<Diagnostic>>, source: &str) {
     let module = match read {
         Ok(module) => module,

@@ -44,23 +44,23 @@ pub(crate) enum BAttr<'b> {
     Unit,
     /// An integer: `8 : i32`, `true`.
     Int {
-        /// Its type: an integer type or `index`.
+        /// The type: an integer type or `index`.
         ty: TypeRef,
-        /// Its value.
+        /// The bits of the value.
         words: Words,
     },
     /// A float: `1.0 : f32`.
     Float {
-        /// Its type.
+        /// The type.
         ty: TypeRef,
-        /// Its bits.
+        /// The bits.
         words: Words,
     },
     /// A string of any bytes: `"text"`.
     Str {
         /// The string, not escaped.
         bytes: Cow<'b, [u8]>,
-        /// Its type, if it has one.
+        /// The type, if the string has one.
         ty: Option<TypeRef>,
     },
     /// An array: `[a, b]`.
@@ -135,12 +135,12 @@ pub(crate) enum BAttr<'b> {
 }
 
 impl<'b> BAttr<'b> {
-    /// A dialect attribute whose only piece is the given text.
+    /// Returns a dialect attribute whose only piece is the given text.
     pub(crate) fn text(text: impl Into<Cow<'b, str>>) -> Self {
         BAttr::Pieces(vec![Piece::Text(text.into())])
     }
 
-    /// A string.
+    /// Returns a string.
     pub(crate) fn string(text: impl Into<Cow<'b, [u8]>>) -> Self {
         BAttr::Str { bytes: text.into(), ty: None }
     }
@@ -266,12 +266,12 @@ pub(crate) enum BType<'b> {
 }
 
 impl<'b> BType<'b> {
-    /// A dialect type whose only piece is the given text.
+    /// Returns a dialect type whose only piece is the given text.
     pub(crate) fn text(text: impl Into<Cow<'b, str>>) -> Self {
         BType::Pieces(vec![Piece::Text(text.into())])
     }
 
-    /// The text of a type, if it has no references.
+    /// Returns the text of a type, if it has no references.
     pub(crate) fn as_text(&self) -> Option<&str> {
         match self {
             BType::Pieces(pieces) => match &pieces[..] {
@@ -293,12 +293,12 @@ pub(crate) struct Store<'b> {
 }
 
 impl<'b> Store<'b> {
-    /// An attribute; `unit` if the index is out of range.
+    /// Returns an attribute; `unit` if the index is out of range.
     pub(crate) fn attr(&self, at: AttrRef) -> &BAttr<'b> {
         self.attrs.get(at.0 as usize).unwrap_or(&BAttr::Unit)
     }
 
-    /// A type; `none` if the index is out of range.
+    /// Returns a type; `none` if the index is out of range.
     pub(crate) fn ty(&self, at: TypeRef) -> &BType<'b> {
         self.types.get(at.0 as usize).unwrap_or(&BType::None)
     }
@@ -315,7 +315,7 @@ impl<'b> Store<'b> {
         TypeRef(u32::try_from(self.types.len() - 1).unwrap_or(u32::MAX))
     }
 
-    /// The bytes of a string attribute.
+    /// Returns the bytes of a string attribute.
     pub(crate) fn string(&self, at: AttrRef) -> Option<&[u8]> {
         match self.attr(at) {
             BAttr::Str { bytes, .. } => Some(bytes),
@@ -323,7 +323,7 @@ impl<'b> Store<'b> {
         }
     }
 
-    /// A name that is repeated in a dictionary, if any.
+    /// Returns a name that is repeated in a dictionary, if any.
     pub(crate) fn repeated_name(&self, entries: &[(AttrRef, AttrRef)]) -> Option<Cow<'_, str>> {
         let mut names: Vec<&[u8]> = entries.iter().filter_map(|&(name, _)| self.string(name)).collect();
         names.sort_unstable();
@@ -331,12 +331,12 @@ impl<'b> Store<'b> {
         Some(String::from_utf8_lossy(pair[0]))
     }
 
-    /// The text of a string attribute.
+    /// Returns the text of a string attribute.
     pub(crate) fn text(&self, at: AttrRef) -> Option<&str> {
         std::str::from_utf8(self.string(at)?).ok()
     }
 
-    /// The value of an integer attribute of at most 64 bits, sign-extended unless its type is unsigned or `i1`.
+    /// Returns the value of an integer attribute of at most 64 bits, sign-extended unless its type is unsigned or `i1`.
     pub(crate) fn int(&self, at: AttrRef) -> Option<i64> {
         let BAttr::Int { ty, words } = self.attr(at) else { return None };
         let word = words.first().copied().unwrap_or(0);
@@ -352,7 +352,7 @@ impl<'b> Store<'b> {
         }
     }
 
-    /// The elements of a dense integer constant or array, sign-extended unless unsigned or `i1`.
+    /// Returns the elements of a dense integer constant or array, sign-extended unless unsigned or `i1`.
     pub(crate) fn ints(&self, at: AttrRef) -> Option<Vec<i64>> {
         let (element, count, bytes) = match self.attr(at) {
             BAttr::DenseArray { element, count, bytes } => (*element, usize::try_from(*count).ok()?, bytes),

@@ -36,8 +36,8 @@ mod has {
     pub(super) const PROPERTIES: u8 = 1 << 6;
 }
 
-/// The range of value numbers of a region. In the file, they start at `first` and count from the enclosing isolated region; `base` is the
-/// number of the same first value in the whole program.
+/// The value numbers of a region. In the file, they start at `first` and count from the enclosing isolated region. `base` is the number of
+/// the region's first value in the whole program.
 #[derive(Clone, Copy)]
 struct Values {
     first: u32,
@@ -94,7 +94,8 @@ impl<'b> Body<'b> {
         }
     }
 
-    /// Reads an operand. In the file, its value number counts from the enclosing isolated region; returns its number in the whole module.
+    /// Reads an operand, and returns its value number in the whole program. The file stores value numbers that count from the enclosing
+    /// isolated region.
     fn operand(&self, c: &mut ByteCursor<'b>) -> Res<u32> {
         let scopes = self.scopes.get(self.isolated..).unwrap_or(&[]);
         let limit = scopes.last().map_or(0, |scope| scope.first + scope.count);
@@ -109,7 +110,7 @@ impl<'b> Body<'b> {
             return Ok(RegionRecord::default());
         }
         let place = *c;
-        // Each value has a type, which takes at least one byte.
+        // The number of values is limited by the remaining bytes: each value has a type, which takes at least one byte.
         let count = c.count("values")?;
         let Some((count, base, end)) = u32::try_from(count)
             .ok()
@@ -275,7 +276,7 @@ impl<'b> Body<'b> {
         Ok(regions)
     }
 
-    /// The entries of a dictionary attribute.
+    /// Returns the entries of a dictionary attribute.
     fn dict(&self, place: &ByteCursor<'b>, at: AttrRef) -> Res<Vec<NamedAttr<'b>>> {
         let BAttr::Dict(entries) = self.file.store.attr(at) else {
             return Err(place.malformed("expected a dictionary of attributes"));
@@ -294,7 +295,7 @@ impl<'b> Body<'b> {
             .collect()
     }
 
-    /// The inherent attributes of an operation. They are encoded as a dictionary if the writer did not register the operation.
+    /// Reads the inherent attributes of an operation. They are encoded as a dictionary if the writer did not register the operation.
     fn properties(&mut self, c: &mut ByteCursor<'b>, op: &str, registered: bool) -> Res<Vec<NamedAttr<'b>>> {
         let at = c.index(self.file.properties.len(), "a properties entry")?;
         let Some(&entry) = self.file.properties.get(at as usize) else { return Ok(Vec::new()) };

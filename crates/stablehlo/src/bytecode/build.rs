@@ -45,7 +45,7 @@ pub(super) fn build(ir: &Ir<'_>, size: usize) -> Result<Module, Vec<Diagnostic>>
         texts.pool.ty(ty).map_err(all_of)?;
     }
     let locs = Locs::new(&ir.store, &mut texts.pool).map_err(all_of)?;
-    // The text must be complete before operations are built: the maker borrows it, and attributes are ranges of it.
+    // The text must be complete before operations are built: `Maker` borrows the text, and attributes are ranges of it.
     let Texts { pool, ops, constants, .. } = texts;
     let (text, types) = pool.finish();
     let mut builder = Builder {
@@ -73,7 +73,7 @@ fn all_of(failure: Failure) -> Vec<Diagnostic> {
     without_place(failure).into_iter().collect()
 }
 
-/// The diagnostic of a failure, with the operation in which it occurred.
+/// Returns the diagnostic of a failure, with the operation in which it occurred.
 fn told(failure: Failure, op: &OpRecord<'_>, user_loc: Option<String>) -> Diagnostic {
     let mut diagnostic = without_place(failure).unwrap_or_else(|| {
         Diagnostic::invalid(codes::MALFORMED, "cannot read the operands of this operation")
@@ -340,7 +340,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         self.maker.func(record)
     }
 
-    /// The record of an operation without its regions.
+    /// Returns the record of an operation without its regions.
     fn record(&mut self, at: OpRef, op: &'a OpRecord<'b>) -> Res<Record<'a>> {
         let text = self.texts.get_mut(at.0 as usize).and_then(Option::take);
         let (props, attrs) = text.map_or_else(Default::default, |text| (text.props, text.attrs));
@@ -367,7 +367,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             if blocks.is_empty() {
                 return Ok(region);
             }
-            // Not reached by valid programs: functions with several blocks are kept as text.
+            // Valid programs do not reach this line: functions with several blocks are kept as text.
             return Err(Diagnostic::internal(codes::NOT_READ, "a region with several blocks").into());
         };
         let mut locs: Vec<PackedOption<LocId>> = Vec::with_capacity(block.args.len());

@@ -113,7 +113,7 @@ fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     })
 }
 
-/// The number of bits of a float type.
+/// Returns the number of bits of a float type.
 fn float_width(ty: &BType<'_>) -> Option<u32> {
     let name = match ty {
         BType::Float(name) => *name,
@@ -131,7 +131,7 @@ fn float_width(ty: &BType<'_>) -> Option<u32> {
     })
 }
 
-/// The number of elements of a static tensor or vector type.
+/// Returns the number of elements of a static tensor or vector type.
 fn elements(ty: &BType<'_>) -> Option<u64> {
     let (BType::Tensor { shape, .. } | BType::Vector { shape, .. }) = ty else { return None };
     shape.iter().try_fold(1u64, |n, &size| n.checked_mul(u64::try_from(size).ok()?))
@@ -152,7 +152,7 @@ fn read_type<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
         0 => {
             let value = c.varint()?;
             let width = match u32::try_from(value >> 2) {
-                // MLIR's widest integer.
+                // The widest integer type of MLIR has 2^24 - 1 bits.
                 Ok(width) if width < 1 << 24 => width,
                 _ => return Err(place.malformed(format!("expected an integer width, found {}", value >> 2))),
             };
@@ -229,7 +229,7 @@ fn read_type<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
     })
 }
 
-/// The integer width of a type, for dialects whose encoding of numbers includes the type.
+/// Returns the integer width of a type, for dialects whose encoding of numbers includes the type.
 pub(super) fn int_width(c: &DialectCursor<'_, '_>, ty: TypeRef) -> Option<u32> {
     match *c.type_at(ty) {
         BType::Int { width, .. } => Some(width),
@@ -238,7 +238,7 @@ pub(super) fn int_width(c: &DialectCursor<'_, '_>, ty: TypeRef) -> Option<u32> {
     }
 }
 
-/// The width of a float type, for dialects whose encoding of numbers includes the type.
+/// Returns the width of a float type, for dialects whose encoding of numbers includes the type.
 pub(super) fn float_width_at(c: &DialectCursor<'_, '_>, ty: TypeRef) -> Option<u32> {
     float_width(c.type_at(ty))
 }

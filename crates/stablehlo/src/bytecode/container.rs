@@ -89,7 +89,7 @@ pub(super) fn read(bytes: &[u8]) -> Res<Ir<'_>> {
     Ok(ir)
 }
 
-/// The name of the program that wrote the file; empty if it is missing.
+/// Returns the name of the program that wrote the file; empty if it is missing.
 pub(super) fn producer(bytes: &[u8]) -> &str {
     let mut c = ByteCursor::new(bytes, 0);
     let mut name = || {
@@ -116,7 +116,7 @@ fn version(c: &mut ByteCursor<'_>) -> Res<u64> {
     Ok(version)
 }
 
-/// The string section: lengths, last string first, then the strings, each with a terminating zero.
+/// Reads the string section: lengths, last string first, then the strings, each with a terminating zero.
 fn strings(mut c: ByteCursor<'_>) -> Res<Vec<&[u8]>> {
     let count = c.count("strings")?;
     let mut sizes = Vec::with_capacity(count.min(RESERVED));
@@ -433,7 +433,7 @@ fn entries<'b>(
     Ok(entries)
 }
 
-/// Reads an attribute or type encoded as text. It must be a single attribute or type; line breaks become blanks.
+/// Reads an attribute or type encoded as text. The text must be a single attribute or type; line breaks become spaces.
 fn assembly<'b>(c: &mut ByteCursor<'b>, kind: &str) -> Res<Cow<'b, str>> {
     let place = *c;
     let bytes = c.until_zero()?;

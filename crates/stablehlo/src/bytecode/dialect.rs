@@ -21,7 +21,7 @@ pub(crate) struct DialectReader {
 const DIALECTS: &[DialectReader] =
     &[builtin::DIALECT, stablehlo::DIALECT, chlo::DIALECT, quant::DIALECT, sdy::DIALECT, vhlo::DIALECT];
 
-/// The entry of a dialect in the dialect table.
+/// Returns the entry of a dialect in the dialect table.
 pub(crate) fn reader_of(name: &str) -> Option<&'static DialectReader> {
     DIALECTS.iter().find(|dialect| dialect.name == name)
 }
@@ -145,12 +145,12 @@ impl<'b> DialectCursor<'_, 'b> {
         Ok(words)
     }
 
-    /// The type at an index.
+    /// Returns the type at an index.
     pub(crate) fn type_at(&self, at: super::attr::TypeRef) -> &BType<'b> {
         self.types.get(at.0 as usize).unwrap_or(&BType::None)
     }
 
-    /// The error for an unknown code of an attribute or type.
+    /// Returns the error for an unknown code of an attribute or type.
     pub(crate) fn unknown<T>(&self, what: &str, code: u64) -> Res<T> {
         Err(self.cursor.malformed(format!("expected the code of {what}, found {code}")))
     }

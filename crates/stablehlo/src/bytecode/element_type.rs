@@ -4,7 +4,7 @@ use shardc_ir::DType;
 
 use super::attr::{BType, Sign, Store, TypeRef};
 
-/// The element type that a type denotes; `None` if tensors of a module cannot have this element type.
+/// Returns the element type that a type denotes; `None` if a module does not support this element type.
 pub(super) fn dtype(store: &Store<'_>, ty: TypeRef) -> Option<DType> {
     match store.ty(ty) {
         BType::Int { width, sign: Sign::Signless } => DType::parse(match width {

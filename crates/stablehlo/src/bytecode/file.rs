@@ -3,7 +3,7 @@
 use super::attr::Store;
 use super::reader::ByteCursor;
 
-/// From this version on, inherent attributes are separate from the others.
+/// From this version on, inherent attributes are stored separately from the other attributes.
 pub(super) const PROPERTIES: u64 = 5;
 
 /// An operation name that the file lists.

@@ -24,26 +24,26 @@ pub(crate) struct OpRecord<'b> {
     pub(crate) name: Cow<'b, str>,
     /// The offset in the file.
     pub(crate) offset: usize,
-    /// Its location.
+    /// The location.
     pub(crate) loc: AttrRef,
     /// The attributes; in old versions of the format, these include inherent attributes.
     pub(crate) attrs: Vec<NamedAttr<'b>>,
-    /// Its inherent attributes.
+    /// The inherent attributes that are stored separately from `attrs`.
     pub(crate) props: Vec<NamedAttr<'b>>,
-    /// The types of its results.
+    /// The types of the results.
     pub(crate) results: SmallVec<[TypeRef; 1]>,
     /// The operands, as indices of values.
     pub(crate) operands: SmallVec<[u32; 3]>,
     /// The successor blocks, as indices of blocks in the enclosing region.
     pub(crate) successors: SmallVec<[u32; 1]>,
-    /// Its regions.
+    /// The regions.
     pub(crate) regions: SmallVec<[RegionRef; 1]>,
     /// The index of the first result; the other results have the following indices.
     pub(crate) first_value: u32,
 }
 
 impl OpRecord<'_> {
-    /// The value of an attribute, inherent or not.
+    /// Returns the value of an attribute, inherent or not.
     pub(crate) fn attr(&self, name: &str) -> Option<AttrRef> {
         self.props.iter().chain(&self.attrs).find(|(n, _)| n == name).map(|&(_, at)| at)
     }
@@ -66,7 +66,7 @@ pub(crate) struct BlockRecord {
     pub(crate) args: Vec<(TypeRef, Option<AttrRef>)>,
     /// The index of the first argument; the other arguments have the following indices.
     pub(crate) first_value: u32,
-    /// Its operations.
+    /// The operations, in order.
     pub(crate) ops: Vec<OpRef>,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct Ir<'b> {
 }
 
 impl Ir<'_> {
-    /// The type of each value, by index.
+    /// Returns the type of each value, by index.
     pub(crate) fn value_types(&self) -> Vec<Option<TypeRef>> {
         let mut types = vec![None; self.values as usize];
         let mut set = |number: u32, ty: TypeRef| {

@@ -20,7 +20,7 @@ pub(super) struct Locs {
 #[derive(Clone, Copy)]
 enum State {
     New,
-    /// The locations to which this location refers are being converted.
+    /// The conversion of the locations to which the location refers has begun and is not finished.
     Open,
     Made(LocId),
 }

@@ -7,8 +7,8 @@
 //! * [`ir`]: operations as records, decoded by [`body`] from the sections in [`file`]; [`properties`]: the encoding of inherent attributes.
 //! * [`vhlo`]: the conversion of portable artifacts to StableHLO, record by record.
 //! * [`text`]: attributes and types as text in MLIR's generic form; [`element_type`]s of constants; [`locs`].
-//! * [`plan`]: which operations become the module, and which are kept as [`generic`] text.
-//! * [`build`]: from records to a [`Module`], by the parser of text.
+//! * [`plan`]: the choice of operations that become the module, and of those that are kept as [`generic`] text.
+//! * [`build`]: conversion of records to a [`Module`], by the text parser.
 
 mod attr;
 mod body;
@@ -40,7 +40,7 @@ use ir::Ir;
 /// The first bytes of each file.
 const MAGIC: &[u8] = b"ML\xEFR";
 
-/// Whether these are the bytes of MLIR bytecode. Portable artifacts of StableHLO are bytecode, too.
+/// Whether `bytes` are MLIR bytecode. Portable artifacts of StableHLO are bytecode, too.
 #[must_use]
 pub fn is_bytecode(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
@@ -62,7 +62,7 @@ pub fn parse_bytecode(bytes: &[u8]) -> Result<Module, Vec<Diagnostic>> {
     })
 }
 
-/// The operations of a file. Those of portable artifacts are converted from VHLO to StableHLO.
+/// Returns the operations of a file. Those of portable artifacts are converted from VHLO to StableHLO.
 fn decode(bytes: &[u8]) -> Res<Ir<'_>> {
     let mut ir = container::read(bytes)?;
     let mut versioned = false;

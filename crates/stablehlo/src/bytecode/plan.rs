@@ -12,9 +12,9 @@ const MAX_MODULES: usize = 48;
 pub(super) struct Outer {
     /// The operation of the module; `None` for an implicit module.
     pub(super) op: Option<OpRef>,
-    /// The operations of this module before its nested module, which leads to the program.
+    /// The operations of the module before the nested module that leads to the program.
     pub(super) above: Vec<OpRef>,
-    /// The operations of this module after its nested module.
+    /// The operations of the module after the nested module that leads to the program.
     pub(super) below: Vec<OpRef>,
 }
 
@@ -59,14 +59,14 @@ fn name<'a>(ir: &'a Ir<'_>, at: OpRef) -> &'a str {
     ir.ops.get(at.0 as usize).map_or("", |op| &op.name)
 }
 
-/// The operations directly in the regions of an operation.
+/// Returns the operations directly in the regions of an operation.
 fn inside(ir: &Ir<'_>, at: OpRef) -> Vec<OpRef> {
     let regions = ir.ops.get(at.0 as usize).map_or(&[][..], |op| &op.regions);
     let regions = regions.iter().filter_map(|region| ir.regions.get(region.0 as usize));
     regions.flat_map(|region| &region.blocks).flat_map(|block| block.ops.iter().copied()).collect()
 }
 
-/// An operation and all operations nested in it.
+/// Returns an operation and all operations nested in it.
 pub(super) fn walk(ir: &Ir<'_>, at: OpRef) -> Vec<OpRef> {
     let mut all = vec![at];
     let mut next = 0;
@@ -81,7 +81,7 @@ fn holds_functions(ir: &Ir<'_>, at: OpRef) -> bool {
     walk(ir, at).into_iter().any(|at| name(ir, at) == "func.func")
 }
 
-/// The reason why an operation of a module is kept as text, if it is.
+/// Returns the reason why an operation of a module is kept as text, if it is.
 fn kept(ir: &Ir<'_>, at: OpRef) -> Option<KeptKind> {
     match name(ir, at) {
         "sdy.mesh" => None,

@@ -2,7 +2,7 @@
 //! MLIR generates this encoding from the definitions of operations. The syntax table has the same data, and [`FOREIGN`]
 //! has it for operations that are not in the table.
 //!
-//! An operation that is not registered in the writer has a dictionary instead, which needs no table.
+//! An operation that the writer did not register has a dictionary instead, which needs no table.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ use crate::syntax::row;
 /// From this version on, the sizes of operand and result groups come last, in a packed form.
 const PACKED_SEGMENTS: u64 = 6;
 
-/// Operations that the syntax table does not contain. The string lists attribute names, separated by blanks. `?` marks an optional
+/// Operations that the syntax table does not contain. The string lists attribute names, separated by spaces. `?` marks an optional
 /// attribute, and `...SegmentSizes` are the sizes of operand or result groups. After a `|`, the shorter list of an older version of the
 /// dialect follows.
 const FOREIGN: &[(&str, &str)] = &[
@@ -109,7 +109,7 @@ fn known(op: &str) -> Option<Known> {
 type Names = SmallVec<[(&'static str, bool); 12]>;
 
 impl Known {
-    /// The attributes in the version `older` steps before the newest; `None` if there is no such version.
+    /// Returns the attributes in the version `older` steps before the newest; `None` if there is no such version.
     fn version(self, older: usize) -> Option<Names> {
         match self {
             Known::Defs(attrs) => {
@@ -129,7 +129,7 @@ impl Known {
         }
     }
 
-    /// The attributes in each version of the operation, newest first.
+    /// Returns the attributes in each version of the operation, newest first.
     fn versions(self) -> impl Iterator<Item = Names> {
         (0..).map_while(move |older| self.version(older))
     }
@@ -151,7 +151,8 @@ const COMMON: &[&str] = &[
     "tensor",
 ];
 
-/// Whether `name` is an inherent attribute of operation `op`, for a file whose version is too old to encode this.
+/// Whether `name` is an inherent attribute of operation `op`. This is needed for files of old versions, which store inherent and
+/// discardable attributes together.
 pub(super) fn is_inherent(op: &str, name: &str) -> bool {
     if row(op).is_some_and(|row| row.attr(name).is_some()) {
         return true;

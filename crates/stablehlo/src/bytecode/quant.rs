@@ -19,18 +19,18 @@ fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
 /// The storage of a quantized type.
 #[derive(Clone, Copy)]
 pub(super) struct Storage {
-    /// Whether it is signed.
+    /// Whether the storage type is signed.
     pub(super) signed: bool,
     /// The width in bits.
     pub(super) width: u32,
-    /// The least value.
+    /// The least value that the quantized type uses.
     pub(super) min: i64,
-    /// The greatest value.
+    /// The greatest value that the quantized type uses.
     pub(super) max: i64,
 }
 
 impl Storage {
-    /// The storage type as text: `i8`, or with its range, `u8<0:127>`, if the range is not the full range of the type.
+    /// Returns the storage type as text: `i8`, or with its range, `u8<0:127>`, if the range is not the full range of the type.
     fn text(self) -> String {
         let bits = self.width.min(63);
         let (min, max) = if self.signed {
@@ -68,7 +68,7 @@ fn double(c: &mut DialectCursor<'_, '_>) -> Res<u64> {
     Ok(c.words(64)?.first().copied().unwrap_or(0))
 }
 
-/// A per-tensor quantized type: `!quant.uniform<i8:f32, 1.0:3>`.
+/// Returns a per-tensor quantized type: `!quant.uniform<i8:f32, 1.0:3>`.
 pub(super) fn uniform<'b>(storage: Storage, expressed: TypeRef, params: (u64, i64)) -> BType<'b> {
     let mut tail = String::from(", ");
     push_params(&mut tail, params);
@@ -76,7 +76,7 @@ pub(super) fn uniform<'b>(storage: Storage, expressed: TypeRef, params: (u64, i6
     pieces("uniform", storage, expressed, tail)
 }
 
-/// A per-axis quantized type: `!quant.uniform<i8:f32:1, {1.0:3,2.0}>`.
+/// Returns a per-axis quantized type: `!quant.uniform<i8:f32:1, {1.0:3,2.0}>`.
 pub(super) fn per_axis<'b>(
     storage: Storage,
     expressed: TypeRef,

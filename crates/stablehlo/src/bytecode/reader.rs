@@ -29,7 +29,7 @@ pub(crate) mod section {
     /// The number of section kinds.
     pub(crate) const COUNT: usize = 9;
 
-    /// The name of a section kind, for messages.
+    /// Returns the name of a section kind, for messages.
     pub(crate) fn name(id: u8) -> &'static str {
         match id {
             STRING => "string",
@@ -56,17 +56,17 @@ pub(crate) struct ByteCursor<'b> {
 }
 
 impl<'b> ByteCursor<'b> {
-    /// A cursor at the start of `bytes`, which begin at byte `base` of the file.
+    /// Returns a cursor at the start of `bytes`, which begin at byte `base` of the file.
     pub(crate) fn new(bytes: &'b [u8], base: usize) -> Self {
         ByteCursor { bytes, at: 0, base }
     }
 
-    /// The offset in the file.
+    /// Returns the offset in the file.
     pub(crate) fn offset(&self) -> usize {
         self.base + self.at
     }
 
-    /// The number of remaining bytes.
+    /// Returns the number of remaining bytes.
     pub(crate) fn left(&self) -> usize {
         self.bytes.len().saturating_sub(self.at)
     }
@@ -76,12 +76,12 @@ impl<'b> ByteCursor<'b> {
         self.left() == 0
     }
 
-    /// The error for data at the cursor that does not follow the format.
+    /// Returns the error for data at the cursor that does not follow the format.
     pub(crate) fn malformed(&self, what: impl AsRef<str>) -> Failure {
         malformed_at(self.offset(), what)
     }
 
-    /// The error for bytes that end too early.
+    /// Returns the error for bytes that end too early.
     fn truncated(&self, what: &str) -> Failure {
         let message = format!(
             "the bytecode ends too early: expected {what} at byte {}, but {} left there",
@@ -245,7 +245,7 @@ impl<'b> ByteCursor<'b> {
     }
 }
 
-/// The error for data at byte `offset` that does not follow the format.
+/// Returns the error for data at byte `offset` that does not follow the format.
 pub(crate) fn malformed_at(offset: usize, what: impl AsRef<str>) -> Failure {
     let message = format!("malformed bytecode at byte {offset}: {}", what.as_ref());
     Diagnostic::invalid(codes::MALFORMED, message).into()

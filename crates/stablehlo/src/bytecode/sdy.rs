@@ -21,12 +21,12 @@ fn text<'b>(text: &'static str) -> Piece<'b> {
     Piece::Text(text.into())
 }
 
-/// An attribute whose body has its own brackets: `#sdy.name<...>`.
+/// Returns an attribute whose body has its own brackets: `#sdy.name<...>`.
 fn bracketed<'b>(name: &'static str, body: Vec<Piece<'b>>) -> BAttr<'b> {
     BAttr::Nestable { head: name, body, tail: "" }
 }
 
-/// An attribute `#sdy<name...>`, of which only the body is written inside another attribute.
+/// Returns an attribute `#sdy<name...>`, of which only the body is written inside another attribute.
 fn wrapped<'b>(head: &'static str, body: Vec<Piece<'b>>) -> BAttr<'b> {
     BAttr::Nestable { head, body, tail: ">" }
 }
@@ -54,7 +54,7 @@ fn named_axes<'b>(c: &mut DialectCursor<'_, 'b>, out: &mut Vec<Piece<'b>>, name:
     Ok(())
 }
 
-/// `[a, b]`.
+/// Reads `[a, b]`.
 fn list<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<Vec<Piece<'b>>> {
     let mut body = vec![text("[")];
     nested(&mut body, c.attrs()?);

@@ -81,7 +81,7 @@ fn conv_dims(c: &mut DialectCursor<'_, '_>) -> Res<([u32; 2], DimList)> {
     Ok((named, dims(c)?.into_iter().collect()))
 }
 
-/// `#stablehlo.kind<name = [...], ..., index = 1>`: reads one list per name, then the index.
+/// Reads `#stablehlo.kind<name = [...], ..., index = 1>`: one list for each of `names`, then the index.
 fn members<'b>(
     c: &mut DialectCursor<'_, 'b>,
     kind: &str,
@@ -184,7 +184,7 @@ fn piece<'b>(text: &str) -> Piece<'b> {
     Piece::Text(text.to_owned().into())
 }
 
-/// `#stablehlo.result_accuracy<...>`.
+/// Reads `#stablehlo.result_accuracy<...>`.
 fn result_accuracy<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     let mut text = String::from("#stablehlo.result_accuracy<");
     let (atol, rtol) = (c.words(64)?, c.words(64)?);
@@ -194,7 +194,7 @@ fn result_accuracy<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     Ok(BAttr::Pieces(vec![Piece::Text(text.into()), Piece::Attr(c.attr()?), piece(">")]))
 }
 
-/// `#stablehlo.replica_group_mesh_axes<...>`.
+/// Reads `#stablehlo.replica_group_mesh_axes<...>`.
 fn replica_group_mesh_axes<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     let mut pieces = vec![piece("#stablehlo.replica_group_mesh_axes<mesh = "), Piece::Attr(c.attr()?)];
     pieces.push(piece(", axes = ["));
@@ -203,7 +203,7 @@ fn replica_group_mesh_axes<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> 
     Ok(BAttr::Pieces(pieces))
 }
 
-/// `#stablehlo.axis_ref<...>`.
+/// Reads `#stablehlo.axis_ref<...>`.
 fn axis_ref<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     let mut pieces = vec![piece("#stablehlo.axis_ref<name = "), Piece::Quoted(c.string()?)];
     if c.bool()? {
@@ -214,7 +214,7 @@ fn axis_ref<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     Ok(BAttr::Pieces(pieces))
 }
 
-/// `#stablehlo.mesh<...>`.
+/// Reads `#stablehlo.mesh<...>`.
 fn mesh<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     let mut pieces = vec![piece("#stablehlo.mesh<axes = "), Piece::Attr(c.attr()?)];
     if c.bool()? {
@@ -225,7 +225,7 @@ fn mesh<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     Ok(BAttr::Pieces(pieces))
 }
 
-/// `#stablehlo.bounds<4, ?>`, the encoding attribute of a bounded type.
+/// Returns `#stablehlo.bounds<4, ?>`, the encoding attribute of a bounded type.
 pub(super) fn bounds(sizes: &[i64]) -> String {
     let mut text = String::from("#stablehlo.bounds<");
     push_list(&mut text, sizes, |out, &size| match size {
@@ -238,7 +238,7 @@ pub(super) fn bounds(sizes: &[i64]) -> String {
     text
 }
 
-/// `#stablehlo.output_operand_alias<...>`.
+/// Returns `#stablehlo.output_operand_alias<...>`.
 pub(super) fn output_operand_alias(outputs: &[i64], operand: i64, operands: &[i64]) -> String {
     let mut text = String::from("#stablehlo.output_operand_alias<output_tuple_indices = ");
     push_ints(&mut text, outputs);
@@ -248,8 +248,8 @@ pub(super) fn output_operand_alias(outputs: &[i64], operand: i64, operands: &[i6
     text
 }
 
-/// `#stablehlo.dot_algorithm<...>`: types of left operand, right operand and accumulator; component counts of both
-/// operands; number of operations.
+/// Returns `#stablehlo.dot_algorithm<...>`: types of left operand, right operand and accumulator; component counts of both operands; number
+/// of operations.
 pub(super) fn dot_algorithm<'b>(
     [lhs, rhs, sum]: [super::attr::TypeRef; 3],
     [lhs_count, rhs_count, operations]: [i64; 3],
@@ -270,7 +270,7 @@ pub(super) fn dot_algorithm<'b>(
     ])
 }
 
-/// `#stablehlo.result_accuracy_mode<HIGHEST>`.
+/// Returns `#stablehlo.result_accuracy_mode<HIGHEST>`.
 pub(super) fn accuracy_mode(word: &str) -> String {
     format!("#stablehlo.result_accuracy_mode<{word}>")
 }

@@ -38,7 +38,7 @@ pub(super) struct Pool<'s, 'b> {
 }
 
 impl<'s, 'b> Pool<'s, 'b> {
-    /// An empty pool with a limit of `limit` bytes.
+    /// Returns an empty pool with a limit of `limit` bytes.
     pub(super) fn new(store: &'s Store<'b>, limit: usize) -> Self {
         Pool {
             store,
@@ -270,7 +270,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         Ok(())
     }
 
-    /// Appends a sparse constant of these indices and values.
+    /// Appends a sparse constant. `parts` are its indices and its values.
     fn push_sparse(&mut self, ty: TypeRef, parts: [AttrRef; 2]) -> Res<()> {
         let store = self.store;
         self.text.push_str("sparse");
@@ -279,7 +279,7 @@ impl<'s, 'b> Pool<'s, 'b> {
             let BAttr::Dense { ty, bytes } = store.attr(part) else { continue };
             let start = self.text.len();
             self.push_elements(*ty, bytes);
-            // Removes the brackets of the list: it is inside the brackets of the sparse constant.
+            // Removes the brackets of the list, since the list is inside the brackets of the sparse constant.
             self.text.pop();
             if self.text.len() > start {
                 self.text.remove(start);
@@ -355,7 +355,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         }
     }
 
-    /// The element type that a type denotes, if any.
+    /// Returns the element type that a type denotes, if any.
     fn dtype(&self, ty: TypeRef) -> Option<DType> {
         dtype(self.store, ty)
     }
@@ -379,7 +379,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         }
     }
 
-    /// Appends `<elements>` of a constant whose element type tensors of a module cannot have, such as `i27`.
+    /// Appends `<elements>` of a constant with an element type that a module does not support, such as `i27`.
     fn push_odd_elements(&mut self, element: TypeRef, shape: &[i64], bytes: &[u8]) {
         let &BType::Int { width, sign } = self.store.ty(element) else {
             self.push_hex_elements(bytes);
@@ -619,7 +619,7 @@ impl<'s, 'b> Pool<'s, 'b> {
     }
 }
 
-/// Appends nested lists of this shape. An empty shape is a single item.
+/// Appends `items` as nested lists of the shape `shape`. An empty shape is a single item.
 fn push_nested(out: &mut String, shape: &[i64], items: &[&[u8]], push: &mut impl FnMut(&mut String, &[u8])) {
     let Some((&size, inner)) = shape.split_first() else {
         if let Some(item) = items.first() {
@@ -646,7 +646,7 @@ fn is_identity(layout: &str) -> bool {
     body.and_then(|body| body.split_once(" -> ")).is_some_and(|(from, to)| from == to)
 }
 
-/// The end of a source range, as MLIR writes it after the start: `to 3:4`, or `to :4` on the same line.
+/// Returns the end of a source range, as MLIR writes it after the start: `to 3:4`, or `to :4` on the same line.
 pub(super) fn range_end((line, col): (u64, u64), end: Option<(u64, u64)>) -> Option<String> {
     match end? {
         end if end == (line, col) => None,

@@ -2,17 +2,17 @@
 
 use shardc_ir::{DType, DTypeClass, Dense};
 
-/// The bytes that one element takes in MLIR's storage format. A `tf32` takes 3 bytes for its 19 bits.
+/// Returns the bytes that one element takes in MLIR's storage format. A `tf32` takes 3 bytes for its 19 bits.
 pub(crate) fn stored_bytes(dtype: DType) -> usize {
     if dtype == DType::TF32 { 3 } else { dtype.bytes() }
 }
 
-/// The number of significant bits of an element.
+/// Returns the number of significant bits of an element.
 pub(crate) fn meant_bits(dtype: DType) -> u32 {
     if dtype == DType::TF32 { 19 } else { dtype.bits() }
 }
 
-/// Converts the elements of a constant with this element type and shape from MLIR's storage format. Returns `None` if
+/// Converts the elements of a constant with the element type `dtype` and the shape `shape` from MLIR's storage format. Returns `None` if
 /// the number of bytes is wrong.
 pub(crate) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> {
     let count = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(usize::try_from(size).ok()?))?;
@@ -45,7 +45,7 @@ pub(crate) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> 
     Some(Dense::elements(elements))
 }
 
-/// The bytes of one element. Signed elements narrower than a byte are sign-extended. Other unused bits are zero.
+/// Returns the bytes of one element. Signed elements narrower than a byte are sign-extended. Other unused bits are zero.
 fn element(dtype: DType, stored: &[u8]) -> smallvec::SmallVec<[u8; 16]> {
     let mut bytes = smallvec::SmallVec::from_slice(stored);
     if dtype == DType::TF32

@@ -1,5 +1,5 @@
-//! Values in MLIR's text format, for the printer, the syntax table, and the readers of text and bytecode. The readers use it for constructs
-//! that a module does not model and that are therefore kept as text.
+//! Values in MLIR's text format, for the printer, the syntax table, and the readers of text and bytecode. The readers write the text of
+//! constructs that a module does not model and that are therefore kept as text.
 //!
 //! * [`tokens`]: lists, numbers, strings, names; [`attrs`]: generic attributes.
 //! * [`dense`]: constants; [`elements`]: their bytes in a hexadecimal string or in bytecode.

@@ -75,7 +75,7 @@ pub(crate) fn push(out: &mut String, module: &Module, sharding: &TensorSharding)
     out.push('>');
 }
 
-/// Appends the sharding with this handle.
+/// Appends the sharding with the handle `id`.
 pub(crate) fn push_sharding(out: &mut String, module: &Module, id: ShardingId) {
     push(out, module, module.shardings.get(id));
 }

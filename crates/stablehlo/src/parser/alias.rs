@@ -83,7 +83,7 @@ impl<'a> Parser<'a> {
     /// Returns an error for the first attribute alias that refers to itself, if there is one: `#a = [#b]`, `#b =
     /// [#a]`.
     ///
-    /// The search runs at most once, and only after nesting was too deep, so it costs nothing for other texts.
+    /// The search runs at most once, and only after the nesting limit was exceeded, so it costs nothing for other texts.
     pub(super) fn circular_alias(&mut self) -> Option<Box<Diagnostic>> {
         if self.circular_alias.is_none() {
             self.circular_alias = Some(self.find_circular_alias());
@@ -121,7 +121,7 @@ impl<'a> Parser<'a> {
         None
     }
 
-    /// The attribute aliases in the value of an alias.
+    /// Returns the attribute aliases in the value of an alias.
     fn named_by(&self, alias: &str) -> Vec<&'a str> {
         let mut names = Vec::new();
         let Some(&(start, end)) = self.attr_aliases.get(alias) else { return names };
@@ -149,7 +149,7 @@ impl<'a> Parser<'a> {
         names
     }
 
-    /// The error for a cycle: the value of the last alias in `path` names `alias` again.
+    /// Returns the error for a cycle: the value of the last alias in `path` names `alias` again.
     fn circle(&self, path: impl Iterator<Item = &'a str>, alias: &'a str) -> Box<Diagnostic> {
         let through: Vec<String> =
             path.skip_while(|&name| name != alias).skip(1).map(|name| format!("`#{name}`")).collect();

@@ -30,7 +30,7 @@ pub(super) struct Named<'a> {
 /// The entries of a dictionary.
 pub(super) type NamedList<'a> = SmallVec<[Named<'a>; 2]>;
 
-/// The error for a repeated name in a dictionary.
+/// Returns the error for a repeated name in a dictionary.
 pub(super) fn given_twice(name: &str) -> Diagnostic {
     Diagnostic::invalid(codes::REDEFINITION, format!("the attribute `{name}` is given twice"))
 }
@@ -140,7 +140,7 @@ impl<'a> Parser<'a> {
         if distinct && self.byte(0) == b'<' { self.skip_brackets() } else { Ok(()) }
     }
 
-    /// Runs `read` at the value of `named`, or at the value of the alias that it names.
+    /// Runs `read` at the value of `named`. If the value is an alias, runs `read` at the value of the alias.
     pub(super) fn at_value<T>(
         &mut self,
         named: &Named<'a>,
@@ -259,7 +259,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// The value of a dictionary entry as an [`Attr`].
+    /// Returns the value of a dictionary entry as an [`Attr`].
     pub(super) fn carried(&mut self, named: &Named<'a>) -> Res<Attr> {
         match named.value {
             None => Ok(Attr::Unit),
@@ -355,7 +355,7 @@ impl<'a> Parser<'a> {
         self.generic_value(ty).map(|_| ())
     }
 
-    /// The values of dictionary entries as [`Attr`]s, in order.
+    /// Returns the values of dictionary entries as [`Attr`]s, in order.
     pub(super) fn carry_all(&mut self, entries: &[Named<'a>]) -> Res<AttrDict> {
         if entries.is_empty() {
             return Ok(AttrDict::new());

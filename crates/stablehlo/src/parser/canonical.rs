@@ -190,7 +190,7 @@ pub(super) fn number(text: &str) -> Option<Attr> {
     })
 }
 
-/// Normalizes the blanks of an attribute as MLIR prints them: after commas, around `=`, and between words.
+/// Normalizes the whitespace of an attribute as MLIR prints it: after commas, around `=`, and between words.
 pub(super) fn tidy(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut quoted, mut escaped, mut blank) = (false, false, false);

@@ -397,7 +397,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The text with each sequence of blanks outside strings replaced by one blank.
+/// Returns the text with each sequence of whitespace outside strings replaced by one space.
 fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut quoted, mut escaped) = (false, false);
@@ -417,7 +417,7 @@ fn one_line(text: &str) -> String {
     out
 }
 
-/// The elements of an integer constant.
+/// Returns the elements of an integer constant.
 fn int_elements(dense: &Dense, dtype: DType, count: i64) -> Option<Vec<i64>> {
     if !dtype.is_integer() && dtype != DType::I1 {
         return None;

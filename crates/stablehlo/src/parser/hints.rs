@@ -9,7 +9,7 @@ use crate::lexer::Failure;
 use crate::syntax::table;
 
 impl<'a> Parser<'a> {
-    /// The error for an unknown operation.
+    /// Returns the error for an unknown operation.
     pub(super) fn unknown_op(&mut self, name: &str, span: Span) -> Failure {
         if self.peek() == b'=' && !name.contains('.') {
             let message = format!("`{name}` is not a value: value names begin with `%`");
@@ -42,7 +42,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The error for a missing operand.
+    /// Returns the error for a missing operand.
     pub(super) fn no_operand(&mut self) -> Failure {
         let span = self.token_span();
         let word = self.slice(span.start as usize, span.end as usize);
@@ -55,7 +55,7 @@ impl<'a> Parser<'a> {
         error.hint(format!("write `%{word}`: value names begin with `%`")).into()
     }
 
-    /// The error for an undefined value.
+    /// Returns the error for an undefined value.
     pub(super) fn unknown_value(&self, name: &str, span: Span) -> Failure {
         let error = Diagnostic::invalid(codes::UNKNOWN_VALUE, format!("`%{name}` is not defined")).at(span);
         let letters = |text: &str| text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
@@ -70,7 +70,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The error for an operation whose type is missing.
+    /// Returns the error for an operation whose type is missing.
     pub(super) fn no_type(&mut self, operand: Option<Operand>) -> Failure {
         let failure = self.expected("`:` and the type");
         let Failure::Said(mut error) = failure else { return failure };
@@ -88,7 +88,7 @@ impl<'a> Parser<'a> {
         error.hint(format!("each operation needs its type, as in `: {example}`")).into()
     }
 
-    /// The hint for a value that is defined with the type `actual` and used with the type `written`.
+    /// Returns the hint for a value that is defined with the type `actual` and used with the type `written`.
     pub(super) fn type_hint(&self, actual: TypeId, written: TypeId) -> String {
         let (actual, written) = (self.module.types.display(actual), self.module.types.display(written));
         if *actual == format!("tensor<{written}>") {

@@ -111,7 +111,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// The text between two offsets with aliases expanded, without the indentation of its first line.
+    /// Returns the text between two offsets with aliases expanded, without the indentation of its first line.
     fn kept_text(&mut self, start: usize, end: usize) -> Res<String> {
         let text = self.cursor.text;
         let line = text.get(..start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);

@@ -201,7 +201,7 @@ impl<'a> Parser<'a> {
         self.errors.len() >= MAX_ERRORS
     }
 
-    /// The span from `start` to the cursor.
+    /// Returns the span from `start` to the cursor.
     fn span_from(&self, start: usize) -> Span {
         Span::new(start, self.pos)
     }
@@ -309,7 +309,7 @@ impl<'a> Parser<'a> {
         Ok(Operand { value: ValueId::from_u32(first.as_u32() + at), span })
     }
 
-    /// The definition of `value`, for diagnostics.
+    /// Returns the span of the definition of `value`, for diagnostics.
     fn def_span(&self, value: ValueId) -> Option<Span> {
         self.names.iter().find_map(|(_, def)| {
             let first = def.first.expand()?.as_u32();

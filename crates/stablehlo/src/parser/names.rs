@@ -5,7 +5,7 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::{PackedOption, Span, ValueId};
 
-/// The definition of a name: `count` consecutive values, the first of which is `first`. There are none if the definition had an error.
+/// The definition of a name: `count` consecutive values, the first of which is `first`. `count` is 0 if the definition had an error.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Def {
     pub(super) first: PackedOption<ValueId>,
@@ -39,7 +39,7 @@ impl<'a> Names<'a> {
     /// Defines a name that is not visible yet.
     pub(super) fn insert(&mut self, name: &'a str, def: Def) {
         self.scope.push(name);
-        // The array size is bounded by the number of names, whatever numbers a text uses.
+        // The array size is bounded by the number of names, regardless of the numbers that a text uses.
         let limit = 2 * self.scope.len() + 1024;
         match number(name).filter(|&at| at < limit && def.count > 0) {
             Some(at) => {
@@ -52,7 +52,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The number of visible names, as a mark for [`Names::forget`] at the end of a region.
+    /// Returns the number of visible names, as a mark for [`Names::forget`] at the end of a region.
     pub(super) fn mark(&self) -> usize {
         self.scope.len()
     }
@@ -73,13 +73,13 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The visible names in the order of their definitions.
+    /// Returns the visible names in the order of their definitions.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&'a str, Def)> {
         self.scope.iter().filter_map(|&name| Some((name, self.get(name)?)))
     }
 }
 
-/// The number in a name, if it is written without leading zeros.
+/// Returns the number in a name, if it is written without leading zeros.
 fn number(name: &str) -> Option<usize> {
     let bytes = name.as_bytes();
     if bytes.is_empty() || bytes.len() > 7 || (bytes[0] == b'0' && bytes.len() > 1) {

@@ -314,7 +314,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The tensor type of the real and imaginary parts of a complex tensor.
+    /// Returns the tensor type of the real and imaginary parts of a complex tensor.
     fn real_type(&mut self, ty: TypeId, span: Span) -> Res<TypeId> {
         let part = self.module.types.as_tensor(ty).and_then(|tensor| {
             let dtype = match tensor.dtype {

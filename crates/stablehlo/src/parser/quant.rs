@@ -200,7 +200,7 @@ fn fault(quant: &Quant) -> Option<String> {
     }
 }
 
-/// The smallest and the largest positive number of a float type.
+/// Returns the smallest and the largest positive number of a float type.
 fn finite_range(dtype: DType) -> Option<(f64, f64)> {
     Some(match dtype {
         DType::F16 => (power_of_two(-24), 65504.0),

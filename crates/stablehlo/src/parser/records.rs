@@ -65,7 +65,7 @@ impl<'a> Maker<'a> {
         Maker { parser: Parser::new(text) }
     }
 
-    /// The current module.
+    /// Returns the current module.
     pub(crate) fn module(&mut self) -> &mut Module {
         &mut self.parser.module
     }
@@ -75,7 +75,7 @@ impl<'a> Maker<'a> {
         self.parser.intern_loc(loc)
     }
 
-    /// The text in `range`.
+    /// Returns the text in `range`.
     pub(crate) fn text(&self, range: Range<usize>) -> &'a str {
         self.parser.slice(range.start, range.end)
     }
@@ -180,7 +180,7 @@ impl<'a> Maker<'a> {
         self.parser.module.regions[region].arg_locs = locs;
     }
 
-    /// The finished module.
+    /// Returns the finished module.
     pub(crate) fn finish(self) -> Module {
         self.parser.module
     }
@@ -195,7 +195,7 @@ fn named<'a>(entries: Entries<'a>) -> NamedList<'a> {
     entries.into_iter().map(entry).collect()
 }
 
-/// Inherent and other attributes in one list, without repeated names.
+/// Returns inherent and other attributes in one list, without repeated names.
 fn merged<'a>(record: Record<'a>) -> Res<NamedList<'a>> {
     let twice = |entry: &&Entry<'a>| record.props.iter().any(|(name, _)| *name == entry.0);
     if let Some((name, _)) = record.attrs.iter().find(twice) {
@@ -206,7 +206,7 @@ fn merged<'a>(record: Record<'a>) -> Res<NamedList<'a>> {
     Ok(list)
 }
 
-/// The diagnostic of a failure without its spans, which refer to a generated text that the user never sees.
+/// Returns the diagnostic of a failure without its spans, which refer to a generated text that the user never sees.
 pub(crate) fn without_place(failure: Failure) -> Option<Diagnostic> {
     let Failure::Said(diagnostic) = failure else { return None };
     let mut diagnostic = *diagnostic;

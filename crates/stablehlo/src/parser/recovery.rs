@@ -7,8 +7,8 @@ use super::region::ResultNames;
 use crate::codes;
 
 impl<'a> Parser<'a> {
-    /// Whether the next item cannot be in a region. In that case, the closing brace of this region is missing, and the region is assumed to
-    /// end here.
+    /// Whether the next item cannot be in a region. In that case, the closing brace of the region that begins at `open` is missing, and the
+    /// region is assumed to end here.
     pub(super) fn never_closed(&mut self, open: usize) -> bool {
         if !matches!(self.byte(0), b'f' | b's' | b'm') {
             return false;

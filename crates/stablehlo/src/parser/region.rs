@@ -120,8 +120,7 @@ impl<'a> Parser<'a> {
         Ok(args)
     }
 
-    /// The arguments that a block label declares at the start of a function's body. [`Parser::region`] parses the text
-    /// again.
+    /// Returns the arguments that a block label declares at the start of a function's body. [`Parser::region`] parses the text again.
     pub(super) fn peek_block_label(&mut self) -> Res<Vec<ArgDecl<'a>>> {
         self.ws();
         let start = self.pos;
@@ -543,7 +542,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Parses the deferred axes, for which the shardings of the operation name the mesh.
+    /// Parses the deferred axes. The shardings of the operation specify the mesh of the axes.
     pub(super) fn read_deferred(&mut self, given: &mut Given, deferred: &Deferred) -> Res<()> {
         if deferred.is_empty() {
             return Ok(());
@@ -632,7 +631,8 @@ impl<'a> Parser<'a> {
 /// Terminators of dialects other than `func`.
 const TERMINATORS: &[&str] = &["stablehlo.return", "sdy.return"];
 
-/// Checks that a function's terminator is in a function. MLIR accepts other terminators anywhere.
+/// Checks that `return` and `func.return` do not end a region of a `stablehlo`, `chlo` or `sdy` operation. Other terminators are accepted
+/// in any region, as in MLIR.
 fn check_terminator(name: &str, owner: &str, span: Span) -> Res<()> {
     let wanted = match owner.split_once('.') {
         _ if !matches!(name, "return" | "func.return") => return Ok(()),

@@ -63,7 +63,7 @@ impl<'a> Parser<'a> {
             self.expect_word("device_ids")?;
             self.expect("=")?;
             let ids = self.int_list()?;
-            // As in MLIR, device ids in ascending order are equivalent to none.
+            // As in MLIR, a mesh with device ids in ascending order is equivalent to one without device ids.
             let devices = mesh.axes.values().try_fold(1i64, |n, &size| n.checked_mul(size));
             let in_order = devices == Some(ids.len() as i64) && ids.iter().copied().eq(0..ids.len() as i64);
             mesh.device_ids = (mesh.axes.is_empty() || !in_order).then(|| ids.to_vec());
@@ -340,8 +340,8 @@ impl<'a> Parser<'a> {
         Ok(dim)
     }
 
-    /// Parses `{"x", "y"}` of a manual computation. The mesh is the first of `meshes` that has these axes, else any
-    /// mesh of the module that does. If neither operands nor results have shardings, unknown names are kept as text.
+    /// Parses `{"x", "y"}` of a manual computation. The mesh is the first of `meshes` that has these axes, or else any mesh of the module
+    /// that has them. If neither operands nor results have shardings, unknown names are kept as text.
     pub(super) fn manual_axes(&mut self, meshes: &[MeshId]) -> Res<Val> {
         let at = self.peek_pos();
         self.skip_brackets()?;

@@ -213,7 +213,7 @@ impl<'a> Parser<'a> {
         Ok(Type::Other(whole.into()))
     }
 
-    /// The byte offset at which the value of a type alias starts.
+    /// Returns the byte offset at which the value of a type alias starts.
     fn alias_value(&self, alias: &str, span: Span) -> Res<usize> {
         let message = match self.type_aliases.get(alias) {
             Some(_) if self.open_aliases.contains(&alias) => {
@@ -279,7 +279,7 @@ impl<'a> Parser<'a> {
 /// The widest integer type, in bits, as in MLIR.
 const MAX_BITS: u32 = (1 << 24) - 1;
 
-/// The digits of an integer type of any width: of `i27`, `si8`, `ui4`.
+/// Returns the digits in the name of an integer type of any width: `27` of `i27`, `8` of `si8`, `4` of `ui4`.
 fn int_width(word: &str) -> Option<&str> {
     let prefixes = ["i", "si", "ui"].into_iter();
     let mut digits = prefixes.filter_map(|prefix| word.strip_prefix(prefix));
@@ -298,8 +298,8 @@ fn is_scalar(word: &str) -> bool {
     int_width(word).is_some() || matches!(word, "f80" | "f128") || word.starts_with("complex<")
 }
 
-/// The list of `#stablehlo.bounds<?, 4>`, which has an older spelling. Returns `None` for another attribute, and
-/// `Some(None)` if the list is malformed.
+/// Returns the list of `#stablehlo.bounds<?, 4>`, which has an older spelling. Returns `None` for another attribute, and `Some(None)` if
+/// the list is malformed.
 pub(super) fn bounds(text: &str) -> Option<Option<Shape>> {
     let list = match text.strip_prefix("#stablehlo.bounds<") {
         Some(list) => list.strip_suffix('>')?,

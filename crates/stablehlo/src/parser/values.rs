@@ -437,7 +437,7 @@ impl<'a> Parser<'a> {
         Ok((named, spatial.iter().map(|&(_, dim)| dim).collect()))
     }
 
-    /// The offset of the next token.
+    /// Returns the offset of the next token.
     pub(super) fn peek_pos(&mut self) -> usize {
         self.ws();
         self.pos

@@ -1,7 +1,7 @@
 //! VHLO attributes in text: `#vhlo.dict_v1<{#vhlo.string_v1<"a"> = #vhlo.bool_v1<true>}>`.
 //!
-//! They are kept as text, and interpreted only in bytecode. The text is checked for two errors: nested attributes of other dialects, and
-//! dictionary keys that are not VHLO attributes.
+//! VHLO attributes are kept as text, and interpreted only in bytecode. The text is checked for two errors: nested attributes of other
+//! dialects, and dictionary keys that are not VHLO attributes.
 
 /// Returns the byte offset and description of the first violation of VHLO's rules in text that begins with a VHLO
 /// attribute.
@@ -30,7 +30,7 @@ pub(super) fn fault(text: &str) -> Option<(usize, &'static str)> {
     None
 }
 
-/// The offset after the string that begins at `at`.
+/// Returns the offset after the string that begins at `at`.
 fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at + 1;
     while let Some(&byte) = bytes.get(end) {

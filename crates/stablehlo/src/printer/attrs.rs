@@ -36,7 +36,7 @@ pub(super) fn push_entries(out: &mut String, entries: &mut Entries<'_>) {
 }
 
 impl<'m> Printer<'m> {
-    /// The text of an operation's `sdy.sharding`, if its results have shardings and shardings are printed.
+    /// Returns the text of an operation's `sdy.sharding`, if its results have shardings and shardings are printed.
     pub(super) fn op_sharding(&self, op: OpId) -> Option<String> {
         let module = self.module;
         let op = &module.ops[op];
@@ -64,7 +64,7 @@ impl<'m> Printer<'m> {
         Some(text)
     }
 
-    /// The discardable attributes of an operation, including its sharding.
+    /// Returns the discardable attributes of an operation, including its sharding.
     pub(super) fn discardable(&self, op: OpId) -> Entries<'m> {
         let mut entries: Entries<'m> =
             self.module.ops[op].attrs.iter().map(|(name, attr)| (name, Entry::Attr(attr))).collect();
@@ -76,7 +76,7 @@ impl<'m> Printer<'m> {
         entries
     }
 
-    /// The attributes of a function's argument or result, including its sharding.
+    /// Returns the attributes of a function's argument or result, including its sharding.
     pub(super) fn value_entries(
         &self,
         attrs: Option<&'m AttrDict>,

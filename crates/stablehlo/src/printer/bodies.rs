@@ -51,8 +51,8 @@ impl<'m> Printer<'m> {
         self.region(body, &in_body, Parent::Other, false);
     }
 
-    /// The operation named in `applies op`, if that form can replace the whole region. MLIR prints it only for
-    /// commutative operations.
+    /// Returns the operation named in `applies op`, if that form can replace the whole region. MLIR prints it only for commutative
+    /// operations.
     pub(super) fn applied(&self, op: OpId, region: RegionId) -> Option<&'static str> {
         let module = self.module;
         let region = &module.regions[region];

@@ -11,7 +11,7 @@ use crate::literals::tokens::{push_list, push_string};
 use crate::syntax::{SPELLING, row};
 
 impl Printer<'_> {
-    /// The operation's name with its dialect. The name of a terminator depends on its parent.
+    /// Returns the operation's name with its dialect. The name of a terminator depends on its parent.
     pub(super) fn full_name(&self, op: OpId, parent: Parent) -> &str {
         match (&self.module.ops[op].kind, parent) {
             (OpKind::Return, Parent::Func) => match self.module.ops[op].attrs.get(SPELLING) {
@@ -23,7 +23,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The name under which the operation was parsed, if it is still valid.
+    /// Returns the name under which the operation was parsed, if it is still valid.
     pub(super) fn spelt_name(&self, op: OpId) -> &str {
         let data = &self.module.ops[op];
         let spelling = match data.attrs.get(SPELLING) {

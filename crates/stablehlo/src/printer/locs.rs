@@ -186,7 +186,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The regions that are printed in the operation's text.
+    /// Returns the regions that are printed in the operation's text.
     fn printed_regions(&self, op: OpId) -> Vec<RegionId> {
         let regions = &self.module.ops[op].regions;
         let short = self.options.form == PrintForm::Pretty

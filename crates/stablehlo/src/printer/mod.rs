@@ -85,7 +85,7 @@ pub fn print_op(module: &Module, op: OpId) -> String {
     printer.out
 }
 
-/// The value names that [`print()`] assigns, with `%`.
+/// Returns the value names that [`print()`] assigns, with `%`.
 #[must_use]
 pub fn value_names(module: &Module) -> SecondaryMap<ValueId, String> {
     let mut printer = Printer::new(module, PrintOptions::default());

@@ -63,7 +63,7 @@ impl Parent {
     }
 }
 
-/// The state of naming.
+/// The next free numbers of values and arguments, and the suggested words that are already used.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbering {
     next_value: u32,

@@ -6,7 +6,8 @@ use super::Printer;
 use crate::syntax::values::Attrs;
 use crate::syntax::{AttrType, Piece, Row, Val};
 
-/// The inherent attributes of an operation that has no kind in the IR, for its pretty form. `None` if that form cannot express them.
+/// Returns the inherent attributes of an operation that has no kind in the IR, for its pretty form. Returns `None` if that form cannot
+/// express them.
 pub(super) fn opaque_attrs(row: &'static Row, spec: &OpaqueSpec) -> Option<Attrs> {
     let mut attrs = Attrs::new();
     for (name, attr) in spec.props.iter() {

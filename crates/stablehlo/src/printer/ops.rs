@@ -77,7 +77,7 @@ impl<'m> Printer<'m> {
         self.push(" = ");
     }
 
-    /// Prints ` {a = 1}` if there are discardable attributes or `more`.
+    /// Prints ` {a = 1}` if there are discardable attributes, or entries in `more`.
     pub(super) fn dict(&mut self, op: OpId, more: Entries<'m>) {
         let mut entries = self.discardable(op);
         let kind = &self.module.ops[op].kind;
@@ -396,7 +396,7 @@ impl<'m> Printer<'m> {
                 self.push(&name);
                 self.dict(op, Entries::new());
                 if data.operands.is_empty() && parent == Parent::Other {
-                    // MLIR prints a blank before the (empty) operands.
+                    // MLIR prints a space before the (empty) operands.
                     self.push(" ");
                 }
                 if !data.operands.is_empty() {

@@ -12,8 +12,8 @@ use crate::syntax::kinds::attrs_of;
 use crate::syntax::values::{Val, push_generic, push_groups};
 use crate::syntax::{AttrType, row};
 
-/// The inherent attributes of an operation, as in `<{...}>` of the generic form: names and MLIR text of the values, sorted by name. A unit
-/// attribute has the value `unit`.
+/// Returns the inherent attributes of an operation, as in `<{...}>` of the generic form: names and MLIR text of the values, sorted by name.
+/// A unit attribute has the value `unit`.
 #[must_use]
 pub fn properties(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, String)> {
     written(module, op).into_iter().map(|(name, value)| (name, value.into_text())).collect()
@@ -30,7 +30,7 @@ pub(super) enum Property {
 #[derive(PartialEq, Eq)]
 pub(super) struct LongGroups(ReplicaGroups);
 
-// This order does not affect the output: entries are sorted by name, and the names of an operation's entries are distinct.
+// The order of two groups does not affect the output: entries are sorted by name, and the names of an operation's entries are distinct.
 impl PartialOrd for LongGroups {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))

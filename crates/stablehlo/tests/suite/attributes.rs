@@ -4,7 +4,7 @@
 
 use shardc_stablehlo::{parse, print, render};
 
-/// The printed form of `{a = text}` on an operation, without the braces and the name.
+/// Returns the printed form of `{a = text}` on an operation, without the braces and the name.
 fn carried(text: &str) -> String {
     let source = format!(
         "func.func @f(%x: tensor<f32>) {{\n  %0 = stablehlo.abs %x {{a = {text}}} : tensor<f32>\n  return\n}}\n"

@@ -32,7 +32,7 @@ fn text_of(bytecode: &Path) -> PathBuf {
     bytecode.with_extension("").with_extension("mlir")
 }
 
-/// The difference between a bytecode file and its text, if any.
+/// Returns the difference between a bytecode file and its text, if any.
 fn difference(bytecode: &Path) -> Option<String> {
     let name = bytecode.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let source = fs::read_to_string(text_of(bytecode)).expect("the text of the file");

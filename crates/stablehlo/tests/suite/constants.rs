@@ -5,7 +5,7 @@
 use shardc_ir::{DType, DTypeClass, Dense, Module, OpKind, TensorType};
 use shardc_stablehlo::{PrintOptions, parse, print, render};
 
-/// Elements of the first constant.
+/// Returns elements of the first constant.
 fn constant(module: &Module) -> &Dense {
     let constants = module.ops.values().filter_map(|op| match &op.kind {
         OpKind::Constant(dense) => Some(dense),
@@ -34,7 +34,7 @@ fn bytes(seed: u64, count: usize) -> Vec<u8> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Bytes per element in MLIR's storage.
+/// Returns bytes per element in MLIR's storage.
 fn stored(dtype: DType) -> usize {
     if dtype == DType::TF32 { 3 } else { dtype.bytes() }
 }

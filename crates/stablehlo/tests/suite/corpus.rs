@@ -10,7 +10,7 @@ use shardc_stablehlo::{PrintForm, PrintOptions, parse, print, render};
 
 use crate::inputs::shared;
 
-/// The text as current MLIR prints it: an older version doubled the blank after `compare`.
+/// Returns the text as current MLIR prints it: an older version printed two spaces after `compare`.
 fn modern(text: &str) -> String {
     text.replace("stablehlo.compare  ", "stablehlo.compare ")
 }

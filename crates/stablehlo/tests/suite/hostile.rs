@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use shardc_stablehlo::{PrintForm, PrintOptions, parse, parse_split, print, render};
 
-/// The programs under `tests/data`.
+/// Returns the programs under `tests/data`.
 fn programs() -> Vec<(String, String)> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let mut files: Vec<_> = fs::read_dir(dir)
@@ -55,7 +55,7 @@ impl Numbers {
     }
 }
 
-/// Splits into words, numbers, strings, blanks and single characters.
+/// Splits a text into words, numbers, whitespace, strings and single characters.
 fn tokens(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut rest = text;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder of shared data, which may not exist.
+/// Returns the folder of shared data, which may not exist.
 pub(crate) fn shared() -> PathBuf {
     match std::env::var_os("SHARDC_SHARED") {
         Some(path) => path.into(),
@@ -11,7 +11,7 @@ pub(crate) fn shared() -> PathBuf {
     }
 }
 
-/// The files of a folder with this extension, sorted.
+/// Returns the files of a folder whose names end in `ending`, sorted.
 pub(crate) fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

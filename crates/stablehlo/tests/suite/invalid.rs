@@ -20,7 +20,7 @@ fn errors(program: &str) -> Vec<Diagnostic> {
     }
 }
 
-/// The program with each error above its line; errors without a line are at the top.
+/// Returns the program with each error above its line; errors without a line are at the top.
 fn annotated(program: &str) -> String {
     let bare: String =
         program.lines().filter(|l| !l.trim_start().starts_with(MARK)).fold(String::new(), |mut s, l| {

@@ -5,7 +5,7 @@
 use shardc_ir::Dense;
 use shardc_stablehlo::{parse, print, render};
 
-/// The printed form of the text.
+/// Returns the printed form of the text.
 fn printed(text: &str) -> String {
     match parse(text) {
         Ok(module) => print(&module, &Default::default()),

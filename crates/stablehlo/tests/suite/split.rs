@@ -19,7 +19,7 @@ fn programs_are_independent_and_spans_are_those_of_the_file() {
     assert!(chunks[3].module.as_ref().is_ok_and(|module| module.funcs.is_empty()));
 }
 
-/// The differences between expected and actual errors of a text with one program.
+/// Returns the differences between expected and actual errors of a text with one program.
 fn differences(text: &str, strictness: Strictness) -> Vec<String> {
     let chunks = parse_split(text);
     let found = chunks[0].module.as_ref().err().cloned().unwrap_or_default();

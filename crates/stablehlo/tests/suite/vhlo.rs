@@ -34,7 +34,7 @@ enum Text {
     Written,
 }
 
-/// The difference between an artifact and its text, if any.
+/// Returns the difference between an artifact and its text, if any.
 fn difference(artifact: &Path, text: &Path, by: Text) -> Option<String> {
     let name = artifact.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let source = fs::read_to_string(text).expect("a readable text");
@@ -79,7 +79,7 @@ fn artifacts_of_all_versions_match_their_text() {
     assert_eq!(paths.len(), 8);
 }
 
-/// An artifact with `from` replaced by `to`, which has the same length.
+/// Returns an artifact with `from` replaced by `to`, which has the same length.
 fn changed(name: &str, from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let mut bytes = fs::read(data().join(name)).expect("an artifact");

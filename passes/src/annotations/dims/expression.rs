@@ -46,8 +46,8 @@ impl Expression {
         reader.rest.is_empty().then_some(expression)
     }
 
-    /// Returns the value of the expression for these sizes of variables. Returns `None` if a variable has no size, or the arithmetic
-    /// overflows or divides by zero.
+    /// Returns the value of the expression if variables have the sizes `sizes`. Returns `None` if a variable has no size, or if the
+    /// arithmetic overflows or divides by zero.
     #[must_use]
     pub fn evaluate(&self, sizes: &BTreeMap<String, i64>) -> Option<i64> {
         let (function, arguments) = match self {

@@ -41,7 +41,8 @@ impl DimSize {
         DimSize { target: target.trim().to_owned(), size }
     }
 
-    /// The name of the argument and the number of the dimension that [`DimSize::target`] names; `None` if it is a dimension variable.
+    /// Returns the name of the argument and the number of the dimension that [`DimSize::target`] names; `None` if it is a dimension
+    /// variable.
     #[must_use]
     pub fn dimension(&self) -> Option<(&str, usize)> {
         let (argument, dim) = self.target.rsplit_once('.')?;

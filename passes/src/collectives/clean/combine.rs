@@ -50,7 +50,8 @@ pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOpti
     out
 }
 
-/// The maximum number of operations between collectives that are combined although a result is needed before the last of them.
+/// The maximum number of operations between the first and the last collective of a group if one of its results is needed before the last
+/// one.
 const NEAR: usize = 128;
 
 /// The divisor of the byte limit for collectives whose operands must be copied.
@@ -60,7 +61,7 @@ const COPIED: u64 = 256;
 struct Order {
     ops: Vec<OpId>,
     /// For each operation, the positions of the operations that it depends on: the producers of its operands and of the values that its
-    /// regions use. An operation with side effects also depends on the previous such operation.
+    /// regions use. An operation with side effects also depends on the previous operation with side effects.
     after: Vec<SmallVec<[u32; 3]>>,
     /// The position at which each operation is needed: its own position if it cannot be delayed, otherwise the first position at which
     /// an operation that depends on it is needed.
@@ -105,8 +106,8 @@ impl Order {
         Order { ops, after, needed, read }
     }
 
-    /// Computes the positions at which each operation and its first user are needed, in one backward pass: `needed` of a user is final
-    /// before that of its operands.
+    /// Computes the positions at which each operation and its first user are needed. One backward pass suffices: users are visited before
+    /// the producers of their operands.
     fn times(module: &Module, ops: &[OpId], after: &[SmallVec<[u32; 3]>]) -> (Vec<usize>, Vec<usize>) {
         let mut read = vec![ops.len(); ops.len()];
         let mut needed = vec![0; ops.len()];
@@ -122,8 +123,8 @@ impl Order {
 
     /// Returns the groups of two or more collectives to combine, as positions in program order.
     ///
-    /// Operations are visited in the order in which they are needed. So no visited operation depends on a group whose results are not
-    /// needed yet: such a group may still get a higher level and new members.
+    /// Operations are visited in the order in which they are needed. While no result of a group is needed, no visited operation depends on
+    /// the group, so it may still get a higher level and new members.
     fn groups(&self, module: &Module, limit: u64) -> Vec<Vec<usize>> {
         struct Open {
             level: u32,
@@ -140,7 +141,7 @@ impl Order {
         // depend on it.
         let mut counts: Vec<bool> = vec![false; self.ops.len()];
         let mut order: Vec<usize> = (0..self.ops.len()).collect();
-        // This is also a topological order: dependencies are needed no later than their dependents.
+        // The order in which operations are needed is also topological: dependencies are needed no later than their dependents.
         order.sort_by_key(|&at| (self.needed[at], at));
         for at in order {
             let deps = self.after[at].iter().map(|&dep| dep as usize);
@@ -148,7 +149,8 @@ impl Order {
             let Some(bytes) = is_small(at) else { continue };
             counts[at] = true;
             // A group accepts no more members once one of its results is already needed and its first member is more than `NEAR` operations
-            // away. A collective is needed at its own position, so collectives are visited in program order and `members[0]` is the first.
+            // before this collective. A collective is needed at its own position, so collectives are visited in program order and
+            // `members[0]` is the first.
             let may_join = |one: &Open| at < one.needed || at - one.members[0] <= NEAR;
             for done in open.extract_if(.., |one| !may_join(one)) {
                 closed.push(done.members);
@@ -211,7 +213,7 @@ impl Order {
         emission.combined
     }
 
-    /// Emits the operations on the stack, from the top, each after the operations that it depends on. The boolean of an entry is true if
+    /// Emits the operations on the stack, from the top, each after the operations that it depends on. An entry is an operation, and whether
     /// its dependencies were already pushed. This is a depth-first topological sort in which a group is one node. The stack is explicit,
     /// since dependency chains can be as long as the program.
     fn bring(&self, mut stack: Vec<(usize, bool)>, emission: &mut Emission<'_, '_>) {
@@ -333,8 +335,8 @@ fn side_by_side(b: &mut Builder<'_>, first: OpId, members: &[OpId]) {
     for &op in &members[1..] {
         let operand = b.module.ops[op].operands[0];
         b.module.ops[first].operands.push(operand);
-        // The first member, which now reduces this operand, also defines the original result value. `op`, which is no longer in the region,
-        // gets a new, unused result.
+        // The first member, which now also reduces the operand of `op`, defines the result value that `op` defined before. `op`, which is
+        // no longer in the region, gets a new, unused result.
         let result = b.module.renew_result(op, 0);
         b.module.give_result(first, result);
     }
@@ -394,7 +396,7 @@ fn end_to_end(builder: &mut Builder<'_>, members: &[OpId]) -> OpId {
     collective
 }
 
-/// Returns the dimension that a collective scatters or gathers.
+/// Returns the dimension along which a reduce-scatter or all-gather changes the size; 0 for other collectives.
 fn changed_dim(kind: &OpKind) -> usize {
     match kind {
         OpKind::ReduceScatter { dim, .. } | OpKind::AllGather { dim, .. } => *dim as usize,

@@ -1,8 +1,8 @@
 //! Permute composition: replaces two successive collective permutes with one.
 //!
 //! A reverse of two sharded dimensions permutes blocks along the first dimension, then along the second, and a reshard of the result
-//! permutes them again. If the same devices send and receive in both permutes, one permute with composed pairs replaces them, and no
-//! device sends more than before. Operations between the two must have one operand and do the same on every device; they move after the
+//! permutes them again. If the same devices send and receive in both permutes, one permute with composed pairs replaces them, and no device
+//! sends more than before. Operations between the two permutes must have one operand and do the same on every device; they move after the
 //! new permute.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -89,8 +89,8 @@ fn only_use(value: ValueId, uses: &UseCounts, joined: &ValueMap) -> Option<Value
     (uses.get(value) == 1 && uses.get(now) == 1).then_some(now)
 }
 
-/// Returns the source-target pairs of the composition of two permutes. Returns `None` unless the devices that send are the same in both
-/// permutes, and so are those that receive.
+/// Returns the source-target pairs of the composition of two permutes. Returns `None` unless both permutes have the same set of sources and
+/// the same set of targets.
 fn pairs(before: &CollectiveSpec, after: &CollectiveSpec) -> Option<ReplicaGroups> {
     if before.channel.is_some() != after.channel.is_some()
         || before.use_global_device_ids != after.use_global_device_ids

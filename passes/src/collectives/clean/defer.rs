@@ -90,7 +90,8 @@ struct Accumulator {
     wanted: ShardingId,
 }
 
-/// An addition, in the loop body, of an operand that is computed from the result of a reshard of an unreduced value.
+/// An addition in the loop body of which one operand is computed, by linear operations only, from a reduced value (the result of a
+/// reshard).
 struct Addition {
     op: OpId,
     /// The operand index of the reduced value in the addition.

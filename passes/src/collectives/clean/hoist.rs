@@ -6,9 +6,9 @@
 //! Conditions: the loop is known to run at least once, so that no more bytes are sent, and the additional live values take at most
 //! `keep_bytes`.
 //!
-//! The result of an optimization barrier is also invariant if its operand is computed and invariant, such as a table that is computed
-//! from parameters before the loop. The all-gather of a parameter after a barrier is not hoisted: it is rematerialized on purpose, since
-//! not all gathered parameters would fit in memory.
+//! The result of an optimization barrier is also invariant if its operand is computed and invariant, such as a table that is computed from
+//! parameters before the loop. The all-gather of a parameter after a barrier is not hoisted: it is rematerialized on purpose, since the
+//! all-gathered parameters together would not fit in memory.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, ValueId, ValueMap, clone_op};
@@ -164,8 +164,8 @@ fn choose(module: &Module, op: OpId, body: RegionId, budget: &mut u64) -> Vec<Op
     chosen
 }
 
-/// Copies the operations of the body that `op` depends on to before the loop, except collectives that move anyway. The originals stay,
-/// since the body may use them; DCE removes them if they are dead.
+/// Copies the operations of the body that `op` depends on, except collectives that move anyway, and inserts the copies before the loop. The
+/// originals stay, since the body may use them; DCE removes them if they are dead.
 fn bring_along(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -174,7 +174,7 @@ fn bring_along(
     map: &mut ValueMap,
     copied: &mut FxHashSet<OpId>,
 ) {
-    // The boolean is true if the operations that the operation depends on were already pushed. An operation is copied after these.
+    // An entry is an operation, and whether the operations that it depends on were already pushed. The operation is copied after them.
     let mut stack: Vec<(OpId, bool)> = vec![(op, false)];
     while let Some((at, ready)) = stack.pop() {
         if ready {

@@ -40,7 +40,7 @@ pub struct CleanOptions {
     /// The additional bytes that may be live in a loop, per device, when collectives are hoisted or deferred; 0 disables both.
     pub keep_bytes: u64,
     /// The memory of a device for arguments, results and temporaries, in bytes: all-gathers are rematerialized until the program fits.
-    /// With 0, all gathered values that are live at the memory peak are rematerialized, as FSDP does with `reshard_after_forward`.
+    /// With 0, every all-gathered value that is live at the memory peak is rematerialized, as FSDP does with `reshard_after_forward`.
     pub memory_bytes: Option<u64>,
     /// The machine, which determines tensor layouts and therefore the sizes of tensors in memory.
     pub machine: Machine,
@@ -86,13 +86,13 @@ pub struct Combined {
 }
 
 impl CleanReport {
-    /// The number of collectives removed by combining.
+    /// Returns the number of collectives removed by combining.
     #[must_use]
     pub fn fewer(&self) -> usize {
         self.combined.iter().map(|one| one.members.len() - 1).sum()
     }
 
-    /// A summary as text: `2 merged with a duplicate, 1 moved out of loops`; empty if nothing was done.
+    /// Returns a summary as text: `2 merged with a duplicate, 1 moved out of loops`; empty if nothing was done.
     #[must_use]
     pub fn text(&self) -> String {
         let parts = [

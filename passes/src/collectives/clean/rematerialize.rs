@@ -1,11 +1,12 @@
-//! All-gather rematerialization: gathers a parameter again in the backward pass if memory is insufficient.
+//! All-gather rematerialization: all-gathers a parameter again in the backward pass if memory is insufficient.
 //!
-//! A sharded parameter that the forward and the backward pass both use would stay gathered in between. If that exceeds the device memory,
-//! it is gathered again before its use in the backward pass: `reshard_after_forward` of FSDP, ZeRO-3. The criterion is peak memory:
-//! gathered values that are used before and after the peak, but not at it, are gathered again. The largest values are chosen first, as
-//! many as are needed. Then the new peak is computed, and the step is repeated.
+//! A sharded parameter that the forward and the backward pass both use would stay all-gathered in between. If the all-gathered parameters
+//! exceed the device memory, some of them are all-gathered again before their use in the backward pass: `reshard_after_forward` of FSDP,
+//! ZeRO-3. The criterion is peak memory: all-gathered values that are used before and after the peak, but not at it, are all-gathered
+//! again. The largest values are chosen first, as many as are needed. Then the new peak is computed, and the step is repeated.
 //!
-//! A barrier ties the second all-gather to a value that exists only after the peak. Without it, back ends would merge the two by CSE.
+//! A barrier ties the second all-gather to a value that exists only after the peak. Without the barrier, back ends would merge the two
+//! all-gathers by CSE.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
@@ -46,12 +47,12 @@ pub(super) fn repeat(
     }
 }
 
-/// A gathered value that is live at the peak.
+/// An all-gathered value that is live at the peak.
 struct Kept {
     gather: OpId,
-    /// The reshapes, transposes, converts and slices of the gathered value, in order.
+    /// The reshapes, transposes, converts and slices of the all-gathered value, in order.
     forms: Vec<OpId>,
-    /// The size of the gathered value in bytes.
+    /// The size of the all-gathered value in bytes.
     bytes: u64,
     /// The users of the value after the peak, in order.
     late: Vec<OpId>,
@@ -61,7 +62,7 @@ struct Kept {
 
 /// Returns the all-gathers of a region with users before and after operation number `peak`, but not at the peak.
 fn kept_over(module: &Module, region: RegionId, peak: usize) -> Vec<Kept> {
-    /// The uses of one gathered value in a region.
+    /// The uses of one all-gathered value in a region.
     #[derive(Default)]
     struct GatherReads {
         forms: Vec<OpId>,

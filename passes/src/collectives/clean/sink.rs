@@ -95,7 +95,7 @@ fn completes(module: &Module, op: OpId, over: &AxisList) -> bool {
         && pending(data.results[0]).is_some_and(|to| to.is_empty())
 }
 
-/// Whether every user of a value is an addition, or a slice to whose result the same condition applies. The slices together must not be
+/// Whether every user of a value is an addition, or a slice whose result recursively has only such users. The slices together must not be
 /// larger than the value.
 fn is_added_up(module: &Module, uses: &Uses, value: ValueId, depth: usize) -> bool {
     let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);

@@ -48,7 +48,7 @@ impl Agreements {
     pub(super) fn new(devices: usize) -> Self {
         let mut all = Agreements { pool: IndexSet::new(), refined: FxHashMap::default() };
         all.pool.insert(vec![0; devices].into());
-        // With one device, this relation equals `ALIKE`: the pool has no entry 1, and `classes` falls back to entry 0.
+        // With one device, `APART` equals `ALIKE`: the pool has no entry 1, and `classes` falls back to entry 0.
         all.pool.insert((0..devices as u32).collect());
         all
     }
@@ -65,8 +65,8 @@ impl Agreements {
         Agreement(self.pool.insert_full(classes.into()).0 as u32)
     }
 
-    /// Returns the intersection of two relations: devices that are equivalent in both. Memoized, since it takes time linear in the number
-    /// of devices, and the same few pairs occur at most operations.
+    /// Returns the intersection of two relations: devices that are equivalent in both. Results are memoized: the computation takes time
+    /// linear in the number of devices, and the same few pairs occur at most operations.
     pub(super) fn refine(&mut self, a: Agreement, b: Agreement) -> Agreement {
         if a == b || b == Agreement::ALIKE {
             return a;

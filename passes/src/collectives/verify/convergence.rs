@@ -15,8 +15,8 @@
 //! devices, so the analysis of a loop reaches a fixed point. An inner loop resumes from its previous state when the
 //! outer one is analyzed again.
 //!
-//! The analysis first represents relations by device coordinates ([`super::coordinates`]), of which there are few regardless of the
-//! number of devices. Only if this does not prove convergence does it inspect every device ([`super::enumerated`]).
+//! The analysis first represents relations by device coordinates ([`super::coordinates`]), of which there are few regardless of the number
+//! of devices. It inspects every device ([`super::enumerated`]) only if the coordinates do not prove convergence.
 
 mod results;
 
@@ -265,7 +265,7 @@ struct Concatenated {
     of: Vec<(i64, Agreement)>,
 }
 
-/// Whether a collective leaves this dimension unchanged.
+/// Whether a collective leaves dimension `dim` of its operand unchanged.
 fn keeps(kind: &OpKind, dim: usize) -> bool {
     match kind {
         OpKind::AllReduce(_) | OpKind::CollectivePermute(_) => true,
@@ -500,7 +500,7 @@ impl<'m, R: Relations> Flow<'m, R> {
             let apart = self.relations.apart();
             return self.set_all(&module.ops[op].results, apart);
         };
-        // Removes the results of an earlier analysis of this function for another call: they do not apply to this call.
+        // Removes the results of an earlier analysis of the callee for another call: they do not apply to the current call.
         let (ops, regions) = module.walk_with_regions(body, |_| true);
         let results = ops.iter().flat_map(|&op| &module.ops[op].results);
         let args = regions.iter().flat_map(|&region| &module.regions[region].args);
@@ -567,8 +567,8 @@ impl<'m, R: Relations> Flow<'m, R> {
         self.send(op, |relations, before| relations.permute(&pairs, before));
     }
 
-    /// Applies `after`, the effect of a collective on a relation, to its operands. Each operand of a combined collective is analyzed
-    /// separately, and so is each operand of a concatenation that is sent.
+    /// Applies `after`, the effect of a collective on a relation, to the relations of its operands. Each operand of a combined collective
+    /// is analyzed separately, and so is each operand of a concatenation that is sent.
     fn send(&mut self, op: OpId, after: impl Fn(&mut R, Agreement) -> Agreement) {
         let data = &self.module.ops[op];
         if data.operands.len() != data.results.len() {
@@ -652,7 +652,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         let &[cond, body] = data.regions.as_slice() else { return };
         let (in_cond, in_body) = (&module.regions[cond].args, &module.regions[body].args);
         let carried = data.operands.len();
-        // The loop is malformed if these counts differ. The module verifier reports this.
+        // The loop is malformed if the numbers of carried values, region arguments and results differ. The module verifier reports this.
         if (in_cond.len(), in_body.len(), data.results.len()) != (carried, carried, carried) {
             return;
         }

@@ -28,7 +28,7 @@ pub(super) struct Coordinates {
 struct Moved {
     /// The digits of the device ID in which the source and the target of at least one pair differ.
     digits: Agreement,
-    /// Whether the permute maps these digits in the same way for every combination of the other digits.
+    /// Whether the permute maps the digits in `digits` in the same way for every combination of the other digits.
     is_alike: bool,
 }
 
@@ -78,8 +78,8 @@ impl Coordinates {
         })
     }
 
-    /// Returns the digits of this system that are parts of the digits `of`, which may be larger. Returns `None` if one of `of` contains
-    /// only part of a digit.
+    /// Returns the digits of this number system that are parts of the digits `of`, which may be larger. Returns `None` if one of `of`
+    /// contains only part of a digit.
     fn within(&self, of: &[Digit]) -> Option<Agreement> {
         let mut inside = Agreement::ALIKE;
         for (at, &digit) in self.digits.iter().enumerate() {
@@ -243,8 +243,8 @@ mod tests {
         })
     }
 
-    /// Compares the coordinate relations with the per-device relations: both are equal for all sets of axes on which a value depends and
-    /// all collectives along axes. For permutes, the coordinate relation is equal or finer.
+    /// Compares the coordinate relations with the per-device relations. They are equal for values that depend on any set of axes, also
+    /// after any collective along axes. After a permute, the coordinate relation is equal or finer.
     #[test]
     fn coordinates_and_devices_are_equivalent() {
         for sizes in [[2, 3, 2], [4, 2, 2], [3, 1, 5]] {

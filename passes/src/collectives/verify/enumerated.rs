@@ -53,7 +53,7 @@ impl Relations for Enumerated {
     fn exchange(&mut self, groups: &ReplicaGroups, before: Agreement, by_place: bool) -> Agreement {
         let classes = self.agreements.classes(before);
         // Numbers the lists of equivalence classes that the members of a group have, so that groups with equal values get the same number.
-        // Devices in no group get 0. Large groups are few, so this is cheap.
+        // Devices in no group get 0. Large groups are few, so the numbering is cheap.
         let mut numbers: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
         let mut keys: Vec<(usize, usize)> = vec![(0, 0); self.devices];
         for group in groups.iter() {

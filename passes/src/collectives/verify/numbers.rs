@@ -39,7 +39,7 @@ impl Number {
     }
 }
 
-/// Evaluates integers as functions of these device ID digits.
+/// Evaluates integers as functions of the digits of the device ID.
 pub(super) struct Numbers {
     digits: Vec<Digit>,
 }
@@ -79,7 +79,7 @@ impl Numbers {
         self.digits.iter().copied().enumerate().filter(move |&(at, _)| of.has_digit(at))
     }
 
-    /// Returns the number of entries of a table over these digits, if it is small enough.
+    /// Returns the number of entries of a table over `digits`, or `None` if a table would be too large.
     fn entries(&self, digits: Agreement) -> Option<usize> {
         self.chosen(digits).try_fold(1_usize, |entries, (_, digit)| {
             entries.checked_mul(digit.size as usize).filter(|&entries| entries <= MAX_ENTRIES)
@@ -131,7 +131,7 @@ impl Numbers {
         Number { depends_on: digits, values: Values::Table(Rc::clone(&table)) }
     }
 
-    /// Returns `base` plus, for each of these digits, the digit times its entry in `factors`.
+    /// Returns `base` plus, for each digit in `digits`, the digit times its entry in `factors`.
     fn sum(&self, mut digits: Agreement, base: i64, factors: SmallVec<[i64; 6]>) -> Number {
         let all: SmallVec<[(usize, Digit); 8]> = self.chosen(digits).collect();
         for ((at, _), _) in all.iter().zip(&factors).filter(|&(_, &factor)| factor == 0) {

@@ -50,7 +50,7 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
         // Any conversion between shardings is correct here. Lowering chooses the collectives, or reports that none can do it.
         OpKind::Reshard(_) | OpKind::ShardingConstraint(_) => return None,
         OpKind::MeshCollective(collective) => return completion(module, op, &collective.kind),
-        // The values that enter and leave the regions of a loop, for the same carried value, must be unreduced along the same axes.
+        // For each carried value, the values that enter and leave the regions of the loop must be unreduced along the same axes.
         OpKind::While => {
             let ends = data.regions.iter().skip(1);
             let args = data.regions.iter().map(|&r| module.regions[r].args.as_slice());

@@ -1,7 +1,7 @@
 //! Verifies C4 in the input program: finds collectives in manual computations that devices may execute a different number of times.
 //!
-//! Such a program hangs regardless of partitioning. It is checked before planning, so that later violations of C4 are
-//! known to be bugs in shardc.
+//! A program in which devices execute a collective a different number of times hangs, regardless of how it is partitioned. The input
+//! program is checked before planning, so that later violations of C4 are known to be bugs in shardc.
 
 use shardc_ir::{Diagnostic, Module, OpId, OpKind, RegionId};
 

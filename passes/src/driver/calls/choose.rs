@@ -9,7 +9,7 @@ use shardc_ir::{
 use crate::rules::registry::{Callee, RuleRegistry};
 
 /// If the entry function would exceed `budget` operations with all calls inlined, returns the functions whose calls are kept. Returns
-/// `None` if it would not, or if no call can be kept. `order` lists callees first.
+/// `None` if the budget suffices, or if no call can be kept. `order` lists callees first.
 ///
 /// Heuristic: calls of large functions with more than one call site are kept, if possible. The size threshold is halved until the whole
 /// program has at most a quarter of the budget. Using the rest of the budget would gain little: kept calls already prevent planning
@@ -234,7 +234,8 @@ fn has_plain_signature(module: &Module, func: FuncId, body: RegionId) -> bool {
         && shardings.all(|sharding| sharding.unreduced.is_empty())
 }
 
-/// Whether an operation means the same in any function, so that its function can be partitioned separately.
+/// Whether an operation has the same effect in any function, so that its function can be partitioned separately. Side effects, values other
+/// than tensors, sharding groups and manual computations are excluded.
 fn is_anywhere(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let by_kind = match &data.kind {

@@ -17,8 +17,8 @@
 //! decomposition is the partitioned function for its signature. If the decomposition has collectives, the composite becomes a call
 //! (SH0361), because a back end that replaces it by a kernel would drop them.
 //!
-//! Unreduced values are reduced before such a call, since its rule has no reduction factor. All devices must execute it together; the
-//! collective verifier checks this as for a collective.
+//! Unreduced values are reduced before a call of such a function, since its rule has no reduction factor. All devices must execute the call
+//! together; the collective verifier checks this as for a collective.
 
 mod choose;
 mod extract;
@@ -69,8 +69,7 @@ struct Kept {
 #[derive(Clone, Debug)]
 pub(super) struct KeptFunction {
     pub(super) name: Box<str>,
-    /// A module that contains only this function. In it, calls of other separately partitioned functions are custom calls, as in the
-    /// caller.
+    /// A module that contains only the function. In it, calls of other separately partitioned functions are custom calls, as in the caller.
     pub(super) module: Module,
     /// The sharding rule of calls of the function, in the syntax of `sdy.sharding_rule`.
     rule: Box<str>,

@@ -172,7 +172,8 @@ impl Former<'_, '_> {
         Ok(Some(self.finish(draft, anchor)))
     }
 
-    /// Returns the axes that this manual computation makes manual, without those that are already manual in the enclosing computations.
+    /// Returns the axes that the manual computation of `part` makes manual, without those that are already manual in the enclosing
+    /// computations.
     fn manual_axes(&self, part: &ManualPart, anchor: OpId) -> Res<AxisList> {
         let home = self.import.home.mesh;
         // If neither the calls nor other operations name axes (XLA's `{manual}`), all axes of the mesh are manual.

@@ -62,7 +62,8 @@ impl Former<'_, '_> {
             let enters = crossing.is_some_and(|c| c.enters) && local.is_empty();
             let marked = self.import.marked.get(&op).is_some_and(|axes| !within(axes, &self.context))
                 || self.import.is_body(op);
-            // A call that converts to fewer manual axes, not to global values: its result is still local along the remaining manual axes.
+            // If the call converts to fewer manual axes instead of to global values, its result is still local along the remaining manual
+            // axes.
             let between = crossing.is_some_and(|c| !c.enters);
             if !exits && !enters && local.is_empty() && !marked && !between {
                 continue;

@@ -180,8 +180,8 @@ fn within(a: &[AxisRef], b: &[AxisRef]) -> bool {
 }
 
 impl Import<'_> {
-    /// Whether this is a call that stands for a manual computation in Shardy's round-trip form (its callee is the body), and was not moved
-    /// into a manual computation yet.
+    /// Whether `op` is a call that represents a manual computation in Shardy's round-trip form (its callee is the body), and that was not
+    /// moved into a manual computation yet.
     fn is_body(&self, op: OpId) -> bool {
         matches!(&self.rw.module.ops[op].kind, OpKind::Call { callee } if callee.contains("xla.sdy.manual_computation_body"))
             && !self.formed.contains(&op)

@@ -14,7 +14,7 @@ impl Former<'_, '_> {
     pub(super) fn schedule(&mut self, ops: &[OpId]) -> Res<(Vec<ScheduleNode>, BTreeMap<usize, ManualPart>)> {
         let parts = std::mem::take(&mut self.parts);
         let position: FxHashMap<OpId, usize> = ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
-        // Nodes are numbered by position: an operation has its own, and a manual computation that of its last operation.
+        // Nodes are numbered by position: an operation has the number of its position, and a manual computation that of its last operation.
         let mut node_of_part: FxHashMap<usize, usize> = FxHashMap::default();
         for (&id, part) in &parts {
             let all = part.entries.iter().chain(&part.members).chain(&part.exits);
@@ -50,7 +50,8 @@ impl Former<'_, '_> {
         }
         let by_node: FxHashMap<usize, usize> =
             node_of_part.iter().map(|(&part, &node)| (node, part)).collect();
-        // The terminator is appended explicitly at the end: it need not depend on operations with side effects, which may have no users.
+        // The terminator is appended explicitly at the end. It need not depend on all operations: those with side effects may have no
+        // users.
         let last = ops.len().saturating_sub(1);
         let mut ready: BinaryHeap<Reverse<usize>> =
             waits.iter().filter(|&(&n, &w)| w == 0 && n != last).map(|(&n, _)| Reverse(n)).collect();

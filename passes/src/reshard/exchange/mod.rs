@@ -19,7 +19,7 @@ use self::world::{Cut, World};
 use crate::cost;
 use crate::sharding::axes::{Parts, parts};
 
-/// An integer for each device of a world; `None` for a device that does not use it.
+/// An integer for each device that takes part in an exchange; `None` for a device that does not use it.
 type PerDevice = Vec<Option<i64>>;
 
 /// One round: the slab that each sender cuts from its block, and its position in the receiver's block.
@@ -63,16 +63,16 @@ pub(crate) struct Exchange {
     pub(crate) rounds: Vec<Round>,
 }
 
-/// The limit on the planning work, which is the sum of edges times rounds over all plans. Beyond the limit, no other cuts are tried, since
-/// they gain little and take long with many devices.
+/// The limit on the planning work, which is the sum of edges times rounds over all plans. Beyond the limit, no finer cuts of boxes are
+/// tried, since they gain little and take long with many devices.
 const MAX_WORK: usize = 1 << 19;
 
-/// Other cuts are tried only if the bytes sent are more than this factor times the bytes that devices lack.
+/// Finer cuts of boxes are tried only if the bytes sent are more than this factor times the bytes that devices lack.
 const CLOSE: f64 = 1.001;
 
 impl Exchange {
-    /// Plans the exchange of a value of this shape whose dimensions are sharded by `from` before and by `to` after. `None` if it needs
-    /// too many rounds or involves too many devices.
+    /// Plans the exchange of a value of shape `shape` whose dimensions are sharded by `from` before and by `to` after. Returns `None` if
+    /// the exchange needs too many rounds or involves too many devices.
     pub(crate) fn new(
         mesh: &Mesh,
         from: &[Parts],
@@ -127,8 +127,8 @@ impl Exchange {
         element_bytes: f64,
         work: &mut usize,
     ) -> Option<Exchange> {
-        // A device may also send to itself the elements that it keeps. If some device keeps nothing, this does not increase the maximum
-        // number of received elements over all devices. All devices then receive the same amount in the rounds.
+        // A device may also send to itself the elements that it keeps. If some device keeps nothing, sending them does not increase the
+        // maximum number of received elements over all devices. All devices then receive the same amount in the rounds.
         let close = CLOSE * world.lacking() as f64;
         let ways = [true, false].into_iter().filter_map(|keeps| {
             let edges = edges(world, cuts, keeps)?;
@@ -172,7 +172,7 @@ impl Exchange {
         exchange
     }
 
-    /// Adds the round that consists of these edges.
+    /// Adds the round that consists of `edges`.
     fn add(&mut self, world: &World, edges: &[&Edge], is_sent: bool) {
         let mut round = Round {
             sizes: SizeList::new(),
@@ -257,8 +257,8 @@ fn kept(world: &World, device: usize) -> Option<Edge> {
     size.iter().all(|&n| n > 0).then(|| Edge::kept(device, start, size))
 }
 
-/// Returns finer cuts. If several devices need the same box and few have it, pieces of the box can be sent to different devices at the same
-/// time. If all pieces have the same size, they can share rounds, however old and new blocks overlap.
+/// Returns finer cuts of the boxes. If several devices need the same box and few have it, pieces of the box can be sent to different
+/// devices at the same time. If all pieces have the same size, they can share rounds, however old and new blocks overlap.
 fn finer(world: &World) -> Vec<Vec<Cut>> {
     // For example, blocks of 4 and blocks of 6 elements both consist of pieces of 2.
     let common: SizeList = world

@@ -281,7 +281,7 @@ impl Rounds {
         true
     }
 
-    /// Returns by how many elements a round grows if these edges are added.
+    /// Returns by how many elements the slab of a round grows if `edges` are added to the round.
     fn growth<'e>(&self, round: usize, edges: impl Iterator<Item = &'e Edge>) -> f64 {
         let mut grown = self.shapes[round].clone();
         for edge in edges {

@@ -127,8 +127,8 @@ pub(super) struct World {
 }
 
 impl World {
-    /// Returns the world of a value of this shape whose dimensions are sharded by `from` before and by `to` after; `None` if the value or
-    /// the number of devices is too large.
+    /// Returns the group of exchanging devices for a value of shape `shape` whose dimensions are sharded by `from` before and by `to`
+    /// after. Returns `None` if the value or the number of devices is too large.
     pub(super) fn new(mesh: &Mesh, from: &[Parts], to: &[Parts], shape: &[i64]) -> Option<World> {
         if shape.iter().map(|&n| n as f64).product::<f64>() > MAX_ELEMENTS {
             return None;
@@ -190,7 +190,7 @@ impl World {
         self.block(self.dims.iter().map(|dim| dim.old[device]))
     }
 
-    /// Returns the index of the old block that has these indices along the dimensions.
+    /// Returns the index of the old block whose index along each dimension is in `indices`.
     pub(super) fn block(&self, indices: impl Iterator<Item = i64>) -> usize {
         self.dims.iter().zip(indices).fold(0, |block, (dim, i)| block * dim.old_count as usize + i as usize)
     }

@@ -86,7 +86,7 @@ pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
         19 => BAttr::text(stablehlo::accuracy_mode(stablehlo::word(cursor, stablehlo::ACCURACIES)?)),
         20 => accuracy(cursor)?,
         21 => {
-            // Only used inside an axis reference, where the name of the attribute is omitted.
+            // This attribute is only used inside an axis reference, where the name of the attribute is omitted.
             let (before, size) = (cursor.svarint()?, cursor.svarint()?);
             BAttr::text(format!("({before}){size}"))
         }
@@ -111,7 +111,7 @@ pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
             BAttr::Pieces(out)
         }
         24 => {
-            // Only used inside a mesh, where the name of the attribute is omitted.
+            // This attribute is only used inside a mesh, where the name of the attribute is omitted.
             let name = cursor.attr()?;
             let size = cursor.svarint()?;
             BAttr::Pieces(vec![
@@ -135,7 +135,7 @@ pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     })
 }
 
-/// `#stablehlo.result_accuracy<atol = 1.0e-05, ulps = 1, mode = ...>`, without zero values.
+/// Reads `#stablehlo.result_accuracy<atol = 1.0e-05, ulps = 1, mode = ...>`, without zero values.
 fn accuracy<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     let (atol, rtol) = (double(cursor)?, double(cursor)?);
     let ulps = cursor.svarint()?;

@@ -120,7 +120,7 @@ impl Compare<'_, '_> {
         a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| self.same(a, b, depth))
     }
 
-    /// Whether the buffer type with this text has this shape and element type.
+    /// Whether the buffer type whose text is `pieces` has the shape `shape` and the element type `element`.
     fn buffer(&mut self, shape: &[i64], element: TypeRef, pieces: &[Piece<'_>], depth: u32) -> bool {
         let [Piece::Text(head), Piece::Type(other), Piece::Text(_)] = pieces else { return false };
         self.spend(shape.len())

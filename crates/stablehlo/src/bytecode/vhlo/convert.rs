@@ -55,7 +55,7 @@ impl Converter {
                 self.prop(store, op, prop)?;
             }
         }
-        // In StableHLO, these two attributes are present or absent together.
+        // In StableHLO, `operand_layouts` and `result_layouts` are present or absent together.
         let empty = |name: &str| op.attr(name).is_some_and(|at| is_empty(store, at));
         if &*row.target == "stablehlo.custom_call" && empty("operand_layouts") && empty("result_layouts") {
             op.take_attr("operand_layouts");
@@ -146,7 +146,7 @@ fn symbol<'b>(store: &Store<'b>, at: AttrRef) -> Option<BAttr<'b>> {
     }
 }
 
-/// Replica groups as axes of a mesh. VHLO names the mesh by a string, StableHLO by a symbol.
+/// Converts replica groups that are given as axes of a mesh. VHLO names the mesh by a string, StableHLO by a symbol.
 fn mesh_axes<'b>(store: &mut Store<'b>, at: AttrRef) -> Option<BAttr<'b>> {
     let BAttr::Pieces(pieces) = store.attr(at) else { return None };
     let [Piece::Text(head), Piece::Attr(mesh), ..] = &pieces[..] else { return None };
@@ -162,7 +162,7 @@ fn mesh_axes<'b>(store: &mut Store<'b>, at: AttrRef) -> Option<BAttr<'b>> {
     Some(BAttr::Pieces(pieces))
 }
 
-/// The elements of a tensor of `i1`, one byte each.
+/// Returns the elements of a tensor of `i1`, one byte each.
 fn bool_list(store: &Store<'_>, at: AttrRef) -> Option<Vec<u8>> {
     let (element, count, bytes) = dense(store, at)?;
     let narrow = matches!(store.ty(element), BType::Int { width: 1, .. });

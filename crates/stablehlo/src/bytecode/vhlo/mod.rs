@@ -1,5 +1,5 @@
-//! VHLO: the versioned dialect of portable artifacts. It is StableHLO with a version on each operation, attribute and
-//! type. It is stable from 0.9.0 on: the meaning of an artifact never changes.
+//! VHLO: the versioned dialect of portable artifacts. It is StableHLO with a version on each operation, attribute and type. The dialect is
+//! stable from 0.9.0 on: the meaning of an artifact never changes.
 //!
 //! * [`types`] and [`attrs`] decode entries directly to builtin and StableHLO types and attributes.
 //! * [`table`]: the operations of all versions.
@@ -33,13 +33,13 @@ pub(super) use version::{check_operations, explain};
 /// The entry of this dialect in the dialect table.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "vhlo", attr: attrs::read, ty: types::read };
 
-/// The inherent attributes of a `vhlo` operation in the order of its bytecode, separated by blanks. `None` for an
-/// unknown operation.
+/// Returns the names of the inherent attributes of a `vhlo` operation in the order of its bytecode, separated by spaces. Returns `None` for
+/// an unknown operation.
 pub(super) fn properties(op: &str) -> Option<&'static str> {
     table::row(op.strip_prefix("vhlo.").unwrap_or(op)).map(|row| &*row.names)
 }
 
-/// The error for an unknown code of an attribute or type at `place`.
+/// Returns the error for an unknown code of an attribute or type at `place`.
 fn newer(place: &ByteCursor<'_>, what: &str, code: u64) -> Failure {
     let message = format!(
         "at byte {}: `vhlo` has no {what} with the code {code} up to version {}",

@@ -51,14 +51,14 @@ pub(super) struct Row {
     pub(super) target: Box<str>,
     /// The attributes in the order of the bytecode: sorted by name.
     pub(super) props: Box<[Prop]>,
-    /// The names of the attributes, separated by blanks.
+    /// The names of the attributes, separated by spaces.
     pub(super) names: Box<str>,
 }
 
 use Absent::{All, AllFalse, AllText, Empty, False, Never, Text};
 use Form::{Bools, Channel, Flag, Gone, Groups, Ints, Part, Same, Symbol, Symbols};
 
-/// An attribute that is the same in StableHLO and always present.
+/// Returns an attribute that is the same in StableHLO and always present.
 const fn same(name: &'static str) -> Prop {
     (name, Same, Never)
 }
@@ -80,7 +80,7 @@ const SORTED: Prop = ("indices_are_sorted", Same, False);
 const PADDING: Prop = ("padding", Same, All(0));
 const HOST: Prop = ("is_host_transfer", Same, False);
 
-/// The conversion of an attribute of the operation table.
+/// Returns the conversion of an attribute of the operation table.
 fn regular(attr: &AttrDef) -> Prop {
     let absent = match attr.presence {
         Presence::Required => Never,
@@ -96,7 +96,7 @@ fn regular(attr: &AttrDef) -> Prop {
     }
 }
 
-/// The versions of an operation with a regular form: their names, without `vhlo.`, and attributes.
+/// Returns the versions of an operation with a regular form: their names, without `vhlo.`, and attributes.
 fn versions(def: &'static OpDef) -> impl Iterator<Item = (String, Vec<Prop>)> {
     let base = def.name.strip_prefix("stablehlo.").unwrap_or(def.name);
     (1..=def.vhlo).map(move |version| {
@@ -327,14 +327,14 @@ static TABLE: LazyLock<FxHashMap<String, Row>> = LazyLock::new(|| {
     .collect()
 });
 
-/// The name of the StableHLO operation, which has no version.
+/// Returns the name of the StableHLO operation, which has no version.
 fn target(name: &str) -> Box<str> {
     let base = name.rsplit_once("_v").map_or(name, |(base, _)| base);
     let dialect = if matches!(base, "func" | "call") { "func" } else { "stablehlo" };
     format!("{dialect}.{base}").into()
 }
 
-/// The row of the operation with this name, without `vhlo.`.
+/// Returns the row of the operation with the versioned name `name`, without `vhlo.`.
 pub(super) fn row(name: &str) -> Option<&'static Row> {
     TABLE.get(name)
 }

@@ -89,7 +89,7 @@ fn buffer<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
     Ok(BType::Pieces(vec![Piece::Text(head.into()), Piece::Type(element), Piece::Text(">".into())]))
 }
 
-/// The text of a buffer type before its element type.
+/// Returns the text of a buffer type before its element type.
 pub(super) fn buffer_head(shape: &[i64]) -> String {
     let mut head = String::from("memref<");
     for &size in shape {
@@ -101,7 +101,7 @@ pub(super) fn buffer_head(shape: &[i64]) -> String {
     head
 }
 
-/// The fields of a quantized type that all its encodings begin with.
+/// The fields with which every encoding of a quantized type begins.
 struct Quantized {
     signed: bool,
     width: u32,
@@ -124,7 +124,7 @@ impl Quantized {
     }
 }
 
-/// The bits of a double.
+/// Reads the bits of a double.
 pub(super) fn double(cursor: &mut DialectCursor<'_, '_>) -> Res<u64> {
     Ok(cursor.words(64)?.first().copied().unwrap_or(0))
 }

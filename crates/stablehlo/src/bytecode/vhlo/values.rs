@@ -46,17 +46,17 @@ fn piece_size(piece: &Piece<'_>) -> usize {
     size_of::<Piece<'_>>() + text
 }
 
-/// The error for a missing attribute that VHLO always writes.
+/// Returns the error for a missing attribute that VHLO always writes.
 pub(super) fn missing(name: &str) -> Problem {
     format!("the attribute `{name}` is missing")
 }
 
-/// The text of a channel handle.
+/// Returns the text of a channel handle.
 pub(super) fn channel(handle: i64, kind: i64) -> String {
     format!("#stablehlo.channel_handle<handle = {handle}, type = {kind}>")
 }
 
-/// The value of a boolean attribute.
+/// Returns the value of a boolean attribute.
 pub(super) fn bool(store: &Store<'_>, at: AttrRef) -> Option<bool> {
     match store.attr(at) {
         attr if is_text(attr, "true") => Some(true),
@@ -72,7 +72,7 @@ pub(super) fn is_text(attr: &BAttr<'_>, wanted: &str) -> bool {
     matches!(attr, BAttr::Pieces(pieces) if matches!(&pieces[..], [Piece::Text(text)] if text == wanted))
 }
 
-/// The element type, number of elements and bytes of a tensor.
+/// Returns the element type, number of elements and bytes of a tensor.
 pub(super) fn dense<'s>(store: &'s Store<'_>, at: AttrRef) -> Option<(TypeRef, usize, &'s [u8])> {
     let BAttr::Dense { ty, bytes } = store.attr(at) else { return None };
     let BType::Tensor { shape, element, .. } = store.ty(*ty) else { return None };
@@ -81,12 +81,13 @@ pub(super) fn dense<'s>(store: &'s Store<'_>, at: AttrRef) -> Option<(TypeRef, u
     Some((*element, count, bytes))
 }
 
-/// Whether a tensor is small enough to expand to a list: `count` is at most [`MAX_SPLAT`], or at most eight elements per stored byte.
+/// Whether a tensor is small enough to expand to a list: `count` is at most [`MAX_SPLAT`], or at most eight times the number of stored
+/// bytes.
 pub(super) fn is_listed(count: usize, bytes: &[u8]) -> bool {
     count <= MAX_SPLAT.max(bytes.len().saturating_mul(8))
 }
 
-/// The numbers of a tensor of `i64`.
+/// Returns the numbers of a tensor of `i64`.
 pub(super) fn int_list(store: &Store<'_>, at: AttrRef, name: &str) -> Result<Vec<i64>, Problem> {
     let list = || {
         let (element, count, bytes) = dense(store, at)?;

@@ -25,7 +25,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The version for which an artifact was written, from the name of its producer: `StableHLO_v1.9.0`.
+/// Returns the version for which an artifact was written, from the name of its producer: `StableHLO_v1.9.0`.
 pub(crate) fn written_by(producer: &str) -> Option<Version> {
     let (_, version) = producer.split_once("StableHLO_v")?;
     let mut numbers = version.split('.');
@@ -67,7 +67,7 @@ pub(crate) fn check_operations<'a>(
 /// The maximum number of unknown operations that a message lists.
 const MAX_NAMED: usize = 8;
 
-/// If the artifact has a newer version, adds that reason to the error.
+/// If the artifact was written for a version newer than [`table::NEWEST`], adds a hint with both versions to the error.
 pub(crate) fn explain(error: &mut Diagnostic, producer: &str) {
     let Some(version) = written_by(producer).filter(|version| version.is_newer()) else { return };
     let newest = Version(table::NEWEST);

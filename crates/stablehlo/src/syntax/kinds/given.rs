@@ -120,7 +120,7 @@ impl Given {
         Ok(word.into_owned().into())
     }
 
-    /// The enumeration case whose spelling is the attribute's value.
+    /// Returns the enumeration case whose spelling is the attribute's value.
     pub(super) fn one_of<T: Copy>(
         &mut self,
         name: &str,
@@ -245,7 +245,7 @@ impl Given {
         Ok((direction, ty))
     }
 
-    /// The number of operands or results in each of two variadic groups.
+    /// Returns the number of operands or results in each of two variadic groups.
     pub(super) fn two_segments(&mut self, name: &str) -> Result<[u32; 2], Problem> {
         let sizes = self.dims(name)?;
         sizes[..].try_into().map_err(|_| format!("the attribute `{name}` must have exactly two elements"))

@@ -11,8 +11,8 @@ pub(crate) use read::kind_of;
 
 use super::values::Attrs;
 
-/// The inherent attributes of an operation of this kind, sorted by name as MLIR prints them. The attributes of custom calls and unknown
-/// operations, which are stored as parsed, are not included.
+/// Returns the inherent attributes of an operation of kind `kind`, sorted by name as MLIR prints them. The attributes of custom calls and
+/// unknown operations, which are stored as parsed, are not included.
 pub(crate) fn attrs_of(module: &Module, kind: &OpKind) -> Attrs {
     let mut out = Attrs::new();
     write::push_attrs(&mut out, module, kind);
@@ -20,7 +20,7 @@ pub(crate) fn attrs_of(module: &Module, kind: &OpKind) -> Attrs {
     out
 }
 
-/// The number of operands of an operation of this kind, if it is fixed.
+/// Returns the number of operands of an operation of kind `kind`, if it is fixed.
 pub(crate) fn operand_count(kind: &OpKind) -> Option<usize> {
     match kind {
         OpKind::Scan(spec) => (spec.inputs as usize).checked_add(spec.carries as usize),

@@ -336,7 +336,7 @@ fn batch_norm(given: &mut Given) -> Result<BatchNormSpec, Problem> {
     Ok(BatchNormSpec { epsilon, feature_index: given.dim("feature_index")? })
 }
 
-/// The attributes of a manual computation without shardings, whose axes therefore have no mesh.
+/// Returns the attributes of a manual computation without shardings, whose axes therefore have no mesh.
 fn axes_of_no_mesh(given: &mut Given) -> AttrDict {
     let text = |val| match val {
         Val::Raw(text) => text,

@@ -16,7 +16,7 @@ use shardc_ir::{Absent, AttrDef, AttrType, BinaryOp, BroadcastOp, OpDef, Presenc
 /// A piece of a pretty form. Parser and printer follow the same list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// Literal text. Blanks separate tokens and are printed unchanged.
+    /// Literal text. Spaces separate tokens and are printed unchanged.
     L(&'static str),
     /// The next operand.
     One,
@@ -26,9 +26,9 @@ pub(crate) enum Piece {
     A(&'static str),
     /// Literal text and an attribute, both omitted if the attribute is absent.
     Opt(&'static str, &'static str),
-    /// As [`Piece::Opt`], but also omitted if the attribute has this boolean value.
+    /// As [`Piece::Opt`], but also omitted if the attribute has the given boolean value.
     Unless(bool, &'static str, &'static str),
-    /// A keyword attribute and a blank, both omitted if the attribute is absent.
+    /// A keyword attribute and a space, both omitted if the attribute is absent.
     Lead(&'static str),
     /// `({...}, {...})`, omitted if there are no regions.
     Regions,
@@ -129,7 +129,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The name and type of an inherent attribute that is in the operation's payload.
+    /// Returns the name and type of an inherent attribute that is in the operation's payload.
     pub(crate) fn attr(&self, name: &str) -> Option<(&'static str, AttrType)> {
         let attr = self.attrs.iter().find(|attr| attr.name == name)?;
         (attr.ty != AttrType::Carried).then_some((attr.name, attr.ty))
@@ -185,7 +185,7 @@ const RESULT_NAMES: &[(&str, &[&str])] = &[
     ("stablehlo.batch_norm_grad", &["grad_operand", "grad_scale", "grad_offset"]),
 ];
 
-/// The pretty form of an elementwise operation.
+/// Returns the pretty form of an elementwise operation.
 fn elementwise_form(op: Elementwise, name: &str) -> &'static [Piece] {
     match op {
         Elementwise::Unary(UnaryOp::IsFinite) | Elementwise::Broadcast(_) => FUNCTIONAL,
@@ -234,12 +234,12 @@ static TABLE: LazyLock<FxHashMap<&'static str, Row>> = LazyLock::new(|| {
     table
 });
 
-/// The row of the operation with this full name.
+/// Returns the row of the operation with the full name `name`.
 pub(crate) fn row(name: &str) -> Option<&'static Row> {
     TABLE.get(name)
 }
 
-/// The names of all operations in the table, in no particular order.
+/// Returns the names of all operations in the table, in no particular order.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     TABLE.keys().copied()
 }

@@ -201,7 +201,7 @@ fn call_by_name(
                 );
                 let warning = Diagnostic::warning(Class::InvalidInput, "SH0361", message)
                     .at(data.span)
-                    .hint("give it an `sdy.sharding_rule` in which the dimensions whose sharding requires collectives are `need_replication` factors");
+                    .hint("give the composite an `sdy.sharding_rule` in which the dimensions whose sharding requires collectives are `need_replication` factors");
                 warnings.push(Diagnostic { user_loc: module.user_loc(op), ..warning });
                 OpKind::Call { callee }
             }

@@ -42,7 +42,7 @@ pub(super) fn contradicting(subject: &Subject<'_>) -> Vec<Diagnostic> {
         let mut warning = Diagnostic::warning(Class::InvalidInput, "", message)
             .at(module.ops[op].span)
             .note(module.ops[other_op].span, "the other value of the group".to_owned())
-            .hint("annotate only one of them, or remove one from the group");
+            .hint("annotate only one member of the group, or remove one member from it");
         warning.user_loc = module.user_loc(op);
         out.push(warning);
     }

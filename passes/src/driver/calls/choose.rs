@@ -85,7 +85,9 @@ pub(in crate::driver) fn requested(
         };
         let mut error = Diagnostic::unsupported("SH0360", format!("{message} {why}"));
         error.user_loc = module.user_loc(op);
-        error.at(module.ops[op].span).hint("remove its sharding rule, and the option that keeps it as a call")
+        error
+            .at(module.ops[op].span)
+            .hint("remove the sharding rule of the function, and the option that keeps its calls")
     };
     let errors: Vec<Diagnostic> = refused.map(error).collect();
     if errors.is_empty() { Ok(keep) } else { Err(errors) }

@@ -180,7 +180,7 @@ pub(crate) fn check_slices(entries: &[Entry], slices: &[Vec<Slice>]) -> Result<(
         let grid = entry.grid();
         let all = Region::whole(&entry.shape);
         if let Some(index) = grid.touched(&all).find(|index| !held.contains_key(&(number, index.clone()))) {
-            let text = format!("{}{} is saved by no process", entry.name, grid.region(&index));
+            let text = format!("no process saves {}{}", entry.name, grid.region(&index));
             faults.entry(number).or_insert(text);
         }
     }
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(blocks[3].region, Region { offset: vec![3, 2], shape: vec![2, 2] });
         check_slices(&entries, &[blocks[..1].to_vec(), blocks[1..].to_vec()]).unwrap();
         let text = |lists: &[Vec<Slice>]| check_slices(&entries, lists).unwrap_err().to_string();
-        assert!(text(&[blocks[1..].to_vec()]).contains("w[0..3, 0..2] is saved by no process"));
+        assert!(text(&[blocks[1..].to_vec()]).contains("no process saves w[0..3, 0..2]"));
         assert!(text(&[blocks.clone(), blocks[..1].to_vec()]).contains("by process 0 and by process 1"));
         let odd = Slice { entry: 0, region: Region { offset: vec![0, 1], shape: vec![3, 2] } };
         assert!(text(&[vec![odd]]).contains("is not a block"));

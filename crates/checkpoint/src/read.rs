@@ -104,10 +104,14 @@ pub(crate) fn block(
     let form = Form { shape: &tiles.tile, plain: tiles.plain, decode: &decode };
     for tile in grid.touched(&local) {
         let Some((offset, length)) = places.get(number(&tile)).copied().flatten() else {
-            return Err(damage(format!("lacks its inner chunk {tile:?}")));
+            return Err(damage(format!("does not contain the inner chunk {tile:?}")));
         };
         let end = offset.checked_add(length).filter(|&end| end <= size);
-        let end = end.ok_or_else(|| damage(format!("has an inner chunk {tile:?} beyond its end")))?;
+        let end = end.ok_or_else(|| {
+            damage(format!(
+                "is truncated or has a damaged index: the inner chunk {tile:?} extends past its end"
+            ))
+        })?;
         let first = tile.iter().zip(&tiles.tile).zip(&origin).map(|((&i, &t), &o)| o + i * t).collect();
         let region = Region { offset: first, shape: tiles.tile.clone() };
         // In files of shardc, the bytes between two tiles are zero; they are read too, to detect damage in them.

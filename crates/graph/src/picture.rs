@@ -44,9 +44,14 @@ impl Placement {
     fn of_many(&self, split: &[usize]) -> String {
         match split {
             [row, column] => {
-                format!("dimensions {row} and {column} of {:?}, the others are unsharded\n", self.shape)
+                format!(
+                    "dimensions {row} and {column} of {:?}; the other dimensions are unsharded\n",
+                    self.shape
+                )
             }
-            dims => format!("dimension {} of {:?}, the others are unsharded\n", dims[0], self.shape),
+            dims => {
+                format!("dimension {} of {:?}; the other dimensions are unsharded\n", dims[0], self.shape)
+            }
         }
     }
 

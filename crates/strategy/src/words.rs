@@ -57,7 +57,8 @@ impl Settings {
             if let Some(&(_, sharding)) = STRATEGIES.iter().find(|(known, _)| *known == word) {
                 match chosen {
                     Some(before) => {
-                        let message = format!("'{piece}' is a second strategy, after '{before}'");
+                        let message =
+                            format!("'{piece}' conflicts with '{before}': only one strategy can be set");
                         errors.push(refused(message, "choose one".to_owned()));
                     }
                     None => (chosen, settings.sharding) = (Some(piece), sharding),
@@ -102,6 +103,6 @@ mod tests {
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(texts.len(), 2);
         assert!(texts[0].contains("did you mean full_shard"), "{texts:?}");
-        assert!(texts[1].contains("second strategy"), "{texts:?}");
+        assert!(texts[1].contains("only one strategy"), "{texts:?}");
     }
 }

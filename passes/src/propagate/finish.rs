@@ -417,7 +417,7 @@ fn uneven_result(
     let parts = mesh.axes_size(&found.dims[dim].axes);
     let bytes = u64::try_from(ty.num_bytes()?).ok()?;
     let message = format!(
-        "result {i}, {ty}, is computed with sharding {} and returned with sharding {}, because {} is not divisible by {parts}; the result has {}",
+        "result {i}, {ty}, is computed with sharding {} and returned with sharding {}, because the size {} of dimension {dim} is not divisible by {parts} (result size: {})",
         found.closed().display(mesh),
         even.closed().display(mesh),
         ty.shape[dim],

@@ -41,7 +41,7 @@ pub fn check(module: &Module, bodies: &[RegionId]) -> Vec<Diagnostic> {
             if wrong.insert(id) {
                 let message = format!("values of sharding group {id} {what}");
                 let error = Diagnostic::invalid("SH0804", message).at(module.ops[op].span);
-                errors.push(error.note(module.ops[other].span, "another value of the group"));
+                errors.push(error.note(module.ops[other].span, "the first value is added to the group here"));
             }
         }
     }

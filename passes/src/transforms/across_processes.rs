@@ -58,7 +58,7 @@ pub(super) fn split(
             .hint("use a mesh whose size is a multiple of the number of processes"));
     }
     inline_calls(module).map_err(|errors| {
-        let text = "a program for several processes cannot have calls that are not inlined";
+        let text = "in a program for several processes, every call must be inlined";
         errors.into_iter().next().unwrap_or_else(|| Diagnostic::unsupported("SH0511", text))
     })?;
     let processes = Processes { devices, per: devices / count, mode };
@@ -109,7 +109,7 @@ fn region(
 fn unknown(what: &str) -> Diagnostic {
     Diagnostic::unsupported(
         "SH0511",
-        format!("{what} is not supported between processes of XLA's CPU client"),
+        format!("{what} is not supported across processes with XLA's CPU client"),
     )
     .hint("run the program in one process, or with a plugin that supports collectives between processes")
 }
@@ -253,7 +253,7 @@ fn describe(
         let ty = module.tensor(operand).filter(|ty| ty.is_static() && ty.encoding.is_none());
         let dtype = ty.ok_or_else(refused)?.dtype;
         if dtype.bits() < 8 && dtype != DType::I1 {
-            return Err(unknown(&format!("`{name}` of {dtype}, whose elements are less than a byte,")));
+            return Err(unknown(&format!("`{name}` of {dtype} (elements of less than a byte)")));
         }
         types.push(dtype.to_string());
     }

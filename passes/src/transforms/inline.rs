@@ -197,9 +197,10 @@ pub(crate) fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnost
                     graph[*edge] = op;
                 }
                 None => errors.push(match module.kept_symbol(callee) {
-                    Some(kept) => {
-                        kept.unsupported("SH0321").at(module.ops[op].span).note(kept.span, "it is here")
-                    }
+                    Some(kept) => kept
+                        .unsupported("SH0321")
+                        .at(module.ops[op].span)
+                        .note(kept.span, format!("this part of @{callee} is not supported")),
                     None => Diagnostic::invalid("SH0321", format!("the module has no function @{callee}"))
                         .at(module.ops[op].span),
                 }),

@@ -3,7 +3,7 @@
 // RUN: not shardc opt %s --passes 'legalize-backend{target=cpu processes=8}' --spmd-mode replica 2>&1 | FileCheck %s --check-prefix=UNEVEN
 
 // CHECK: SH0511
-// CHECK-SAME: `stablehlo.all_gather` of i4, whose elements are less than a byte, is not supported between processes of XLA's CPU client
+// CHECK-SAME: `stablehlo.all_gather` of i4 (elements of less than a byte) is not supported across processes with XLA's CPU client
 // UNEVEN: SH0512
 // UNEVEN-SAME: 4 devices cannot be divided evenly among 8 processes
 module @program attributes {mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 1 : i32} {

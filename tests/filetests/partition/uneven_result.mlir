@@ -6,7 +6,7 @@
 
 sdy.mesh @mesh = <["data"=8]>
 
-// CHECK: warning[SH0808]: result 0, tensor<18x32xf32>, is computed with sharding [{"data"}, {}] and returned with sharding [{}, {}], because 18 is not divisible by 8; the result has 2.2 KiB
+// CHECK: warning[SH0808]: result 0, tensor<18x32xf32>, is computed with sharding [{"data"}, {}] and returned with sharding [{}, {}], because the size 18 of dimension 0 is not divisible by 8 (result size: 2.2 KiB)
 // CHECK: help: annotate the result with [{"data"}, {}]
 // CHECK: func.func @main
 // CHECK-SAME: -> tensor<18x32xf32>

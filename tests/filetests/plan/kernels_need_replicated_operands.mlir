@@ -4,7 +4,7 @@
 sdy.mesh @mesh = <["x"=4]>
 
 // CHECK: warning[SH0310]: stablehlo.custom_call @tpu_custom_call needs dimension 0 of operand 0 replicated, so the operand is all-gathered: tensor<8x8xf32>, sharded [{"x"}, {}], 256 B
-// CHECK: = help: its code is compiled for fixed shapes
+// CHECK: = help: the kernel is compiled for fixed shapes
 // CHECK: warning[SH0310]: stablehlo.custom_call @Cholesky needs dimension 0 of operand 0 replicated, so the operand is all-gathered: tensor<8x8xf32>, sharded [{"x"}, {}], 256 B
 // CHECK: = help: shardc cannot partition this operation along that dimension yet
 func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},

@@ -3,7 +3,7 @@
 // RUN: FileCheck %s < %t.err
 
 sdy.mesh @mesh = <["x"=4]>
-// CHECK: warning[SH0316]: stablehlo.infeed has a side effect, and every device executes it with replicated values
+// CHECK: warning[SH0316]: stablehlo.infeed has a side effect: every device executes it, with replicated operands
 // CHECK: warning[SH0316]: stablehlo.outfeed has a side effect
 // CHECK: warning[SH0316]: stablehlo.custom_call @print has a side effect
 // CHECK-NOT: warning[SH0316]

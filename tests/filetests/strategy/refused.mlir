@@ -10,7 +10,7 @@
 
 // WORDS: error[SH1201]: unknown setting 'ful_shard'
 // WORDS: did you mean full_shard?
-// WORDS: error[SH1201]: 'zero1' is a second strategy, after 'no_shard'
+// WORDS: error[SH1201]: 'zero1' conflicts with 'no_shard': only one strategy can be set
 // CONTEXT: error[SH1251]: the mesh has an axis for sequences, but no batch argument has a sequence dimension
 // ONE: %arg3: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}p0, {}]>}
 // HYBRID: error[SH1251]: a hybrid strategy needs two axes of data parallelism

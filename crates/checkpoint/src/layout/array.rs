@@ -197,7 +197,7 @@ impl Tiles {
         bytes: Vec<u8>,
         block: &[usize],
     ) -> Result<Vec<Option<(u64, u64)>>, String> {
-        let shape = self.index_shape(block).ok_or("a chunk has no inner chunks")?;
+        let shape = self.index_shape(block).ok_or("the shape of a chunk contains no inner chunk")?;
         let (data_type, fill) = self.index_type();
         let list =
             self.index_codecs.decode(bytes.into(), &shape, &data_type, &fill, &CodecOptions::default());

@@ -56,7 +56,7 @@ impl Manifest {
         let lengths = cursor.varints(count)?;
         let keys = cursor.varints(count)?;
         if generations.windows(2).any(|pair| pair[0] >= pair[1]) {
-            return Err("its versions are not in order".to_owned());
+            return Err("its versions are not in strictly ascending order".to_owned());
         }
         let Some(last) = count.checked_sub(1) else { return Ok(Manifest::Root(None)) };
         if keys[last] == 0 {

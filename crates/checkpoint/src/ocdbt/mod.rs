@@ -99,7 +99,10 @@ impl<'a> Reader<'a> {
             Manifest::Numbered => match self.manifest(&self.newest()?)? {
                 Manifest::Root(root) => root,
                 Manifest::Numbered => {
-                    return Err(self.damaged(self.folder, "has numbered manifests that refer to others"));
+                    return Err(self.damaged(
+                        self.folder,
+                        "has a numbered manifest that refers to other numbered manifests",
+                    ));
                 }
             },
         };

@@ -55,7 +55,9 @@ impl Node {
             let mut children = Vec::with_capacity(count);
             for (i, mut key) in keys.into_iter().enumerate() {
                 if common[i] > key.len() {
-                    return Err("a child has a longer common prefix than its first key".to_owned());
+                    return Err(
+                        "the common prefix of a child is longer than the first key of the child".to_owned()
+                    );
                 }
                 key.truncate(common[i]);
                 let (offset, length) = (offsets[i], lengths[i]);
@@ -96,11 +98,12 @@ fn keys(cursor: &mut Cursor<'_>, prefixes: &[usize], suffixes: &[usize]) -> Resu
     let mut room = 256usize << 20;
     for (&prefix, &suffix) in prefixes.iter().zip(suffixes) {
         let last = keys.last().map(Vec::as_slice).unwrap_or_default();
-        let shared = last.get(..prefix).ok_or("a key has a longer prefix than the key before it")?;
+        let shared =
+            last.get(..prefix).ok_or("the shared prefix of a key is longer than the previous key")?;
         let mut key = shared.to_vec();
         key.extend(cursor.take(suffix)?);
         if !keys.is_empty() && key.as_slice() <= last {
-            return Err("its keys are not in order".to_owned());
+            return Err("its keys are not in strictly ascending order".to_owned());
         }
         room = room
             .checked_sub(key.len())

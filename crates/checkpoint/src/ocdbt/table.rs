@@ -26,7 +26,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>, base: &str) -> Result<Vec<DataFile>,
     let mut room = 64 << 20;
     for ((prefix, suffix), own_base) in prefixes.into_iter().zip(suffixes).zip(bases) {
         if prefix > path.len() {
-            return Err("a data file has a longer prefix than the path before it".to_owned());
+            return Err("the shared prefix of a data file's path is longer than the previous path".to_owned());
         }
         path.truncate(prefix);
         path.extend(cursor.take(suffix)?);
@@ -36,7 +36,8 @@ pub(super) fn read(cursor: &mut Cursor<'_>, base: &str) -> Result<Vec<DataFile>,
         }
         room -= length;
         let text = std::str::from_utf8(&path).map_err(|_| "the path of a data file is not UTF-8")?;
-        let below = text.get(..own_base).ok_or("the base of a data file is longer than its path")?;
+        let below =
+            text.get(..own_base).ok_or("the base path of a data file is longer than its full path")?;
         let whole = format!("{base}{text}");
         if whole.split('/').any(|part| matches!(part, "" | "." | "..")) || whole.contains(['\\', '\0']) {
             return Err(format!("the data file {whole:?} is outside of the database's folder"));

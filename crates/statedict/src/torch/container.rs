@@ -91,7 +91,7 @@ impl Container {
             let mut entry = archive.by_index(i).map_err(bad_zip)?;
             let name = entry.name().map_err(bad_zip)?.into_owned();
             let Some((folder, rest)) = name.split_once('/') else {
-                return Err(wrong(format!("the entry {name:?} of the zip archive is in no folder")));
+                return Err(wrong(format!("the entry {name:?} of the zip archive is not in a folder")));
             };
             if *root.get_or_insert_with(|| folder.to_owned()) != folder {
                 return Err(wrong("the zip archive has more than one folder".to_owned()));

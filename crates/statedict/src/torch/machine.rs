@@ -209,7 +209,7 @@ impl Machine<'_> {
     fn line(&mut self) -> Result<String> {
         let rest = self.container.pickle.get(self.at..).unwrap_or_default();
         let Some(length) = rest.iter().position(|&byte| byte == b'\n') else {
-            return Err(self.wrong("a name is not terminated"));
+            return Err(self.wrong("a name has no terminating newline"));
         };
         let line = String::from_utf8_lossy(&rest[..length]).into_owned();
         self.at += length + 1;

@@ -28,7 +28,7 @@ fn value(nodes: &Nodes, id: Id, depth: usize, left: &mut usize) -> Result<Value>
     }
     *left = match left.checked_sub(1) {
         Some(left) => left,
-        None => return wrong("objects of the pickle are referenced too often".to_owned()),
+        None => return wrong("shared objects of the pickle expand to too many values".to_owned()),
     };
     let mut inner = |id: Id| value(nodes, id, depth + 1, left);
     Ok(match nodes.get(id) {

@@ -126,7 +126,7 @@ fn damaged_pickles_are_reported_with_offset() {
     assert_says(&pickled(b"\x80\x02\x8a\xff."), "SH1406", "unexpected end");
     assert_says(&pickled(b"\x80\x02\x8a\x091234567890."), "SH1406", "an integer of 9 bytes");
     assert_says(&pickled(b"\x80\x02X\x02\0\0\0\xff\xfe."), "SH1406", "not UTF-8");
-    assert_says(&pickled(b"\x80\x02ctorch"), "SH1406", "a name is not terminated");
+    assert_says(&pickled(b"\x80\x02ctorch"), "SH1406", "a name has no terminating newline");
     let error = pickled(b"\x80\x04N.");
     assert_says(&error, "SH1406", "protocol 4");
     assert!(error.advice().unwrap().contains("pickle_protocol=2"));
@@ -150,7 +150,7 @@ fn nesting_depth_is_limited() {
         wide.extend([b']', b'q', i + 1, b'(', b'h', i, b'h', i, b'e']);
     }
     wide.push(b'.');
-    assert_says(&pickled(&wide), "SH1406", "referenced too often");
+    assert_says(&pickled(&wide), "SH1406", "shared objects of the pickle expand to too many values");
     let many = [b"\x80\x02".as_slice(), &vec![b'N'; 5 << 20], b"."].concat();
     assert_says(&pickled(&many), "SH1406", "more than 4194304 objects");
 }
@@ -202,7 +202,7 @@ fn containers_are_checked() {
     assert_says(&error_of(&archive(&[("a/data/0", &[0; 4], stored())])), "SH1405", "no data.pkl");
     let two = archive(&[("a/data.pkl", empty, stored()), ("b/data.pkl", empty, stored())]);
     assert_says(&error_of(&two), "SH1405", "more than one folder");
-    assert_says(&error_of(&archive(&[("data.pkl", empty, stored())])), "SH1405", "in no folder");
+    assert_says(&error_of(&archive(&[("data.pkl", empty, stored())])), "SH1405", "is not in a folder");
     let big = archive(&[("a/data.pkl", empty, stored()), ("a/byteorder", b"big", stored())]);
     assert_says(&error_of(&big), "SH1405", "big-endian");
     let script = archive(&[("a/constants.pkl", empty, stored()), ("a/data.pkl", empty, stored())]);

@@ -165,7 +165,8 @@ struct Zero {
 
 /// The reason why FSDP keys have no effect in this file.
 const NOT_FSDP: &str = "distributed_type is not FSDP, so each device has a replica of the model; set it to FSDP to shard the model";
-const NOT_BY_SIZE: &str = "units are chosen by size only with fsdp_auto_wrap_policy: SIZE_BASED_WRAP";
+const NOT_BY_SIZE: &str =
+    "a minimum unit size has an effect only with fsdp_auto_wrap_policy: SIZE_BASED_WRAP";
 const NOT_IN_EIGHT_BITS: &str = "8-bit matmuls need scales, which shardc does not add: the types of the step are unchanged; bf16 and \
                                  fp16 are supported";
 const ANOTHER_DOCUMENT: &str = "only the first document of the file is read";

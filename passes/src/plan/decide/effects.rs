@@ -36,7 +36,7 @@ impl OpPlanner<'_> {
             return;
         }
         let message = format!(
-            "{} has a side effect, and every device executes it with replicated values",
+            "{} has a side effect: every device executes it, with replicated operands",
             data.kind.title()
         );
         let mut note = Diagnostic::warning(Class::Unsupported, "SH0316", message).at(data.span).hint(

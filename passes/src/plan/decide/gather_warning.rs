@@ -81,13 +81,13 @@ impl OpPlanner<'_> {
             .at(data.span)
             .bytes(bytes)
             .hint(if could(dim) && is_alike(dim) {
-                "the windows of the operation span the shards of so many devices that an all-gather is cheaper than a halo exchange; shard the dimension over fewer devices"
+                "the windows span so many shards that an all-gather is cheaper than a halo exchange; shard the dimension over fewer devices"
             } else if could(dim) && bytes as f64 <= cost::START {
                 "an all-gather of so few bytes costs less than the launch of another collective, which counts as 16 KiB; annotate the result with the same sharding of that dimension to get a halo exchange instead"
             } else if could(dim) {
                 "annotate the result with the same sharding of that dimension to get a halo exchange instead"
             } else if matches!(&data.kind, OpKind::CustomCall(spec) if is_kernel(&spec.target)) {
-                "its code is compiled for fixed shapes; call it on the shard of each device in an sdy.manual_computation (jax.shard_map)"
+                "the kernel is compiled for fixed shapes; call it on the shard of each device in an sdy.manual_computation (jax.shard_map)"
             } else if matches!(&data.kind, OpKind::CustomCall(spec) if !is_known_target(&spec.target)) {
                 "if the target can run on shards, specify a sharding rule: sdy.sharding_rule on the call, or Compiler::custom_call_rule for the target"
             } else {

@@ -88,7 +88,7 @@ impl OpPlanner<'_> {
             Class::Unsupported,
             "SH0310",
             format!(
-                "{ty} ({}) is resharded from {} to {} at the boundary of a manual computation: the free axes do not evenly divide the shard of each manual coordinate",
+                "{ty} ({}) is resharded from {} to {} at the boundary of a manual computation: the free axes do not evenly divide the block that remains after the manual axes are applied",
                 bytes_text(bytes),
                 from.display(self.mesh),
                 to.display(self.mesh)

@@ -89,7 +89,7 @@ pub(crate) fn close_results(
 /// Returns SH0391 if the shardings are not closed and on one mesh.
 pub(crate) fn unified_mesh(module: &Module, body: RegionId) -> Result<MeshId, Vec<Diagnostic>> {
     let failed = || {
-        let message = "the shardings of the program are not closed and on one mesh";
+        let message = "the shardings of the program are not all closed, or not all on one mesh";
         vec![Diagnostic::invalid("SH0391", message).hint("run the pass unify-meshes first")]
     };
     let mesh = planned_mesh(module, body).ok_or_else(failed)?;

@@ -48,7 +48,6 @@ impl OpPlanner<'_> {
             };
             // If the same axes also shard the result along this dimension, the operand is all-gathered because windows extend over too many
             // blocks.
-            // too many blocks.
             let is_alike = |dim: usize| {
                 let factor = rule.and_then(|(rule, _)| Some((rule, *rule.operands[i].dims[dim].first()?)));
                 let place = factor.and_then(|(rule, f)| rule.results.first()?.find(f));

@@ -76,7 +76,7 @@ pub struct Compiler {
 pub struct Propagated {
     /// The program, with global shapes and calls inlined.
     pub module: Module,
-    /// Warnings about a program that is valid, but may not be as the user expects.
+    /// Warnings: the program is valid, but its sharding may not be what the user expects.
     pub warnings: Vec<Diagnostic>,
     pub(crate) entry: FuncId,
     /// The functions that are not inlined.
@@ -124,9 +124,9 @@ impl Compiler {
         self
     }
 
-    /// Sets the byte threshold of cost warnings. Equal warnings are selected for printing ([`Output::warnings_to_print`]), or rejected by
-    /// [`Compiler::strict`], only if the total of their bytes reaches the threshold; 0 includes every warning. The default is 64 KiB, or
-    /// one hundredth of the bytes that each device sends in one execution, if that is less
+    /// Sets the byte threshold of cost warnings. A group of equal warnings is printed ([`Output::warnings_to_print`]) or rejected
+    /// ([`Compiler::strict`]) only if the total of its bytes reaches the threshold; 0 includes every warning. The default is 64 KiB, or one
+    /// hundredth of the bytes that each device sends in one execution, if that is less
     /// ([`warning_threshold`](shardc_passes::report::warnings::warning_threshold)).
     ///
     /// ```
@@ -252,7 +252,7 @@ impl Compiler {
         Ok(self.annotation(read.map_err(|e| e.to_diagnostic("spec", &format!("{target}={spec}")))?))
     }
 
-    /// [`Compiler::spec`] with a parsed argument.
+    /// Adds a parsed annotation, as [`Compiler::spec`] does for text.
     #[must_use]
     pub fn annotation(mut self, annotation: Annotation) -> Self {
         self.options.import.specs.push(annotation);
@@ -325,7 +325,7 @@ impl Compiler {
         Ok(module)
     }
 
-    /// Parses StableHLO like [`Compiler::read`], without verification: the other methods verify their input.
+    /// Parses StableHLO like [`Compiler::read`], but does not verify the module, because the other methods verify their input.
     ///
     /// # Errors
     /// All errors of the parser.
@@ -556,7 +556,7 @@ fn imported(
     if partition::import(pipeline, &mut module, context, observer)? == Flow::Stop {
         return Ok(None);
     }
-    // Looked up only after the passes, because removing functions changes the ids of others.
+    // The entry is looked up only after the passes, because removing functions changes the ids of other functions.
     let Some(entry) = module.entry() else { return Err(module.no_entry().into()) };
     let (warnings, kept) = (context.import_warnings().to_vec(), context.kept_functions().clone());
     Ok(Some(Propagated { module, warnings, entry, kept }))
@@ -607,8 +607,8 @@ impl Output {
         self.module.entry().map(|func| estimate(&self.module, func, self.machine)).unwrap_or_default()
     }
 
-    /// The temporaries of a device at its estimated peak, grouped by source lines of the front end, largest first. They are candidates for
-    /// sharding, for a narrower element type, or for rematerialization.
+    /// The temporaries that a device holds at its estimated memory peak, grouped by source lines of the front end, largest first. They are
+    /// candidates for sharding, for a narrower element type, or for rematerialization.
     #[must_use]
     pub fn at_peak(&self) -> Vec<InMemory> {
         self.module.entry().map(|func| at_peak(&self.module, func, self.machine)).unwrap_or_default()
@@ -670,7 +670,7 @@ impl Output {
         self.backend_code_for(Backend::Any)
     }
 
-    /// [`Output::backend_code`] for one of XLA's compilers, with its workarounds, as
+    /// Returns [`Output::backend_code`] with the workarounds that one of XLA's compilers needs, as
     /// [`Program::partitioned`](crate::exec::Program::partitioned) does for the devices of a client.
     ///
     /// # Errors

@@ -52,7 +52,8 @@ pub fn reader(state: &State) -> impl Fn(&Entry, &Region) -> Result<Vec<u8>, Stri
 /// is read once and copied to all devices that hold it.
 ///
 /// # Errors
-/// The variables do not match the checkpoint, or the checkpoint lacks some (SH1309: all mismatches), or those of [`Checkpoint::restore`].
+/// The variables do not match the checkpoint, or the checkpoint lacks some (SH1309 lists all mismatches); or an error of
+/// [`Checkpoint::restore`].
 pub fn restore(checkpoint: &Checkpoint, step: &Step, fit: &Fit) -> Result<State, Error> {
     let strict = Fit { may_lack: false, ..fit.clone() };
     Ok(State { arrays: read(checkpoint, step, &strict)?, processes: step.processes() })

@@ -70,7 +70,7 @@ impl OutputCheck {
 /// every output. If an output differs, both programs are run again in double precision, which separates rounding from a bug.
 ///
 /// # Errors
-/// Either program does not compile or run, or exceeds the default [`Limits`]: this machine's memory or half an hour.
+/// One of the programs does not compile or run, or exceeds the default [`Limits`]: this machine's memory or half an hour.
 pub fn verify(
     client: &Client,
     original: &Module,

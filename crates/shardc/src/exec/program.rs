@@ -54,7 +54,7 @@ impl Port {
     /// The devices of a program, with the memory kind and memory layout of this parameter.
     ///
     /// # Errors
-    /// A device has no such memory.
+    /// A device does not have the memory kind.
     pub fn place<'p>(&self, devices: &'p Placement) -> Result<Cow<'p, Placement>, RuntimeError> {
         let placement = match &self.memory_kind {
             Some(kind) => Cow::Owned(devices.in_memory(kind)?),
@@ -208,7 +208,7 @@ impl Program {
     ///
     /// # Errors
     /// [`RuntimeError::Inputs`] with all mismatches of the inputs, before anything is sent; [`RuntimeError::Memory`] if this machine has
-    /// too little; [`RuntimeError::TimeLimit`]; the execution fails, or devices that hold the same block disagree on it by more than
+    /// too little memory; [`RuntimeError::TimeLimit`]; the execution fails, or devices that hold the same block disagree on it by more than
     /// rounding.
     pub fn run(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<HostArray>, Error> {
         let arguments = self.put(client, inputs)?;
@@ -262,7 +262,7 @@ impl Program {
     /// Compares the memory of an execution with the [`Limits`], for callers that put arrays on the devices without [`Program::put`].
     ///
     /// # Errors
-    /// [`RuntimeError::Memory`] if this machine has too little.
+    /// [`RuntimeError::Memory`] if this machine has too little memory.
     pub fn check_memory(&self) -> Result<(), Error> {
         Ok(program_need(self).check("running the program", self.limits.memory)?)
     }
@@ -272,7 +272,7 @@ impl Program {
     ///
     /// # Errors
     /// [`RuntimeError::Inputs`] with all mismatches of the arrays, before anything is sent; [`RuntimeError::Memory`] if this machine has
-    /// too little.
+    /// too little memory.
     pub fn put(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<ShardedArray>, Error> {
         self.check_arrays(inputs)?;
         self.check_memory()?;

@@ -49,7 +49,8 @@ type Origin = (u32, usize);
 
 /// Finds the operations of the propagated program that need a collective.
 struct Served<'a> {
-    /// The operations of the propagated program by source position. If a function is called several times, the first inlined copy.
+    /// The operations of the propagated program by source position. For a function that is called several times, they are those of the
+    /// first inlined copy.
     ops: BTreeMap<Origin, OpId>,
     /// The collectives that each combined collective replaced.
     combined: HashMap<OpId, &'a [OpId]>,

@@ -28,7 +28,7 @@ pub(super) struct Names<'a> {
     sites: CallSites,
     /// The offset at which each line begins.
     lines: Vec<usize>,
-    /// The printed names, if there is no text.
+    /// The names in the printed propagated program, if the program is not in text form.
     printed: Option<SecondaryMap<ValueId, String>>,
     /// The parent operation of each region.
     owners: SecondaryMap<RegionId, PackedOption<OpId>>,

@@ -196,7 +196,8 @@ fn module_of(name: &str) -> Option<&str> {
     (matches!(parameter, "weight" | "bias") && !is_of_adapters).then_some(module)
 }
 
-/// Whether PEFT saves a module for an entry of `modules_to_save`: its name, or that of an enclosing module, ends with the entry (0.21).
+/// Whether PEFT 0.21 saves a module because of an entry of `modules_to_save`: the name of the module, or of an enclosing module, ends with
+/// the entry.
 fn saves(saved: &str, module: &str) -> bool {
     let ends = module.match_indices('.').map(|(at, _)| at).chain([module.len()]);
     ends.into_iter().any(|end| module[..end].ends_with(saved))

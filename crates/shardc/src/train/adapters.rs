@@ -37,8 +37,8 @@ impl Step {
     /// given state does not change.
     ///
     /// # Errors
-    /// There are no adapters, or they have a different rank, or a kernel is stored in four bits (SH1252); the state lacks a variable
-    /// (SH0720); or an execution fails.
+    /// There are no adapters, their rank differs from that of `lora`, or a kernel is stored in four bits (SH1252); the state lacks a
+    /// variable (SH0720); or an execution fails.
     pub fn merge_adapters(&self, state: &State, lora: &Lora) -> Result<State, Error> {
         let adapted = self.adapted(lora)?;
         let kernels = self.folded(&adapted, state, lora, Merge::Into)?;

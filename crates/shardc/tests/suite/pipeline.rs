@@ -21,9 +21,9 @@ fn text(module: &Module) -> String {
 struct ByText {
     name: String,
     mode: SpmdMode,
-    /// The program after the passes that all attempts share.
+    /// The printed program after the passes that precede propagation, which all propagation strategies share.
     imported: String,
-    /// The attempted strategies, with the current program of each.
+    /// The attempted propagation strategies, with the current printed program of each.
     attempts: Vec<(Strategy, String)>,
     /// The passes that ran.
     passes: Vec<&'static str>,
@@ -91,7 +91,7 @@ fn passes_by_name_match_the_compiler() {
 /// The passes of an attempt whose propagated shardings equal those of the preceding attempt.
 const REPEATED: [&str; 2] = ["prioritize", "propagate"];
 
-/// Records the passes of each attempt.
+/// Records the passes, each with the propagation strategy that it ran for.
 #[derive(Default)]
 struct Passes(Vec<(Strategy, &'static str)>);
 

@@ -165,7 +165,7 @@ impl<E: Examples> Source for Shuffled<E> {
     }
 
     fn rows_of(&self, batch: u64, full: usize) -> usize {
-        // Without examples, every batch would be only padding. Returning `full` makes the loader request rows, which is an error.
+        // Without examples, every batch would contain only padding. Returning `full` makes the loader request rows, which is an error.
         if self.examples.count() == 0 {
             return full;
         }

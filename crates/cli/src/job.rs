@@ -221,7 +221,8 @@ pub(crate) fn partition_until(
     if let (Some(chosen), Some(machine)) = (&mut chosen, how.machine) {
         chosen.settings = chosen.settings.for_machine(machine.into());
     }
-    // A strategy adds its own mesh to the program later, and requires static shapes, so these options are not passed to the compiler.
+    // A strategy later adds its own mesh to the program, and requires static shapes. Therefore `--mesh` and `--dim` are not passed to the
+    // compiler.
     let mesh = input.annotations.mesh.as_deref();
     let rest = AnnotationArgs { mesh: None, symbolic: SymbolicArgs::default(), ..input.annotations.clone() };
     let annotations = if chosen.is_some() { &rest } else { &input.annotations };

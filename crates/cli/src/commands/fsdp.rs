@@ -176,7 +176,7 @@ fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Under one strategy, the memory of a device and the bytes that it sends.
+/// The memory of a device, and the bytes that it sends, under one strategy.
 struct Row {
     name: &'static str,
     parameters: u64,

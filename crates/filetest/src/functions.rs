@@ -227,7 +227,7 @@ mod tests {
         assert!(run.split && parse("sdy_opt %s").check.is_none() && !parse("sdy_opt %s").split);
     }
 
-    /// `cat` prints the program with its checks, so a check fails only if its text does not occur elsewhere.
+    /// The checked output is the program without its check lines, so a check fails if its text occurs nowhere else.
     #[test]
     fn a_failing_function_hides_no_other() -> Result<(), String> {
         let text = "// RUN: : -split-input-file; cat %s | grep -v CHECK | FileCheck %s\n\

@@ -138,8 +138,8 @@ fn with_environment(mut command: Command, workspace: &Workspace, python: Option<
     command
 }
 
-/// The requirements that must be met, so that no test is skipped because of them. In continuous integration (`CI` is set), these are
-/// everything that setup installs, and the shared data if present. `None` outside of continuous integration.
+/// Returns the value of `SHARDC_REQUIRE`: the resources whose absence is a failure, not a skipped test. In continuous integration (`CI` is
+/// set), these are all resources that setup installs, and the shared data if present. Otherwise, returns `None`.
 fn required(variable: impl Fn(&str) -> Option<OsString>, has_shared: bool) -> Option<String> {
     let is_set = |name| variable(name).is_some_and(|value| !value.is_empty());
     if !is_set("CI") || is_set(skip::REQUIRE) {

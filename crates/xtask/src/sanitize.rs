@@ -88,7 +88,7 @@ impl Part {
 const OPTIONS: &str =
     "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1";
 
-/// The text that only reports of errors contain, not those of warnings.
+/// The text that distinguishes a report of an error from a report of a warning.
 const FAULT: &str = "ERROR: ";
 
 /// The test that measures the memory of a process. It is skipped, because the sanitizer itself uses most of the memory.

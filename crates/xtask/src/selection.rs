@@ -18,7 +18,7 @@ pub(crate) fn changed(workspace: &Workspace, base: &str) -> Result<Option<String
     Ok(filterset(files.lines().map(Path::new), &folders))
 }
 
-/// The filterset has a term for each crate with a changed file. It also has the filetests, because they run the entire compiler.
+/// Returns a filterset with a term for each crate that has a changed file, and with the filetests, because they run the entire compiler.
 ///
 /// The crate of integration tests is slow, so a file in `tests/tests` selects only its own tests, and a filetest selects only the
 /// filetests.

@@ -90,7 +90,7 @@ pub fn which(name: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// This program is built first, and installs LLVM: it must build quickly, and without LLVM.
+    /// `cargo xtask` is built first and installs LLVM, so it must build quickly and without LLVM.
     #[test]
     fn xtask_needs_neither_llvm_nor_the_compiler() {
         let mut tree = cargo();

@@ -33,7 +33,7 @@ const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 /// The times in seconds of each measurement, in all rounds.
 type Times = BTreeMap<&'static str, Vec<f64>>;
 
-/// The folder and the tools.
+/// The measured programs, their folder, and the results.
 struct Bench {
     speed: PathBuf,
     folder: PathBuf,

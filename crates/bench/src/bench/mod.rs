@@ -211,7 +211,7 @@ fn announce(file: &Path, runs: usize, what: &str) {
     println!("\n{}: {what} ({runs} alternating runs each)", file.display());
 }
 
-/// Prints the median time of each stage, in the order `order`, and the median of the total time. Returns the latter.
+/// Prints the median time of each stage, in the order `order`, and the median of the total time. Returns the median of the total time.
 fn print_stages(who: &str, runs: &[Seconds], order: &[&str]) -> f64 {
     let mut stages: Vec<&String> = runs.first().map(|run| run.keys().collect()).unwrap_or_default();
     stages.sort_by_key(|stage| order.iter().position(|s| s == stage));

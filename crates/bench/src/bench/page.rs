@@ -15,7 +15,7 @@ const TABLES: &str = "docs/results";
 /// The marker after the last line of each table.
 const END: &str = "<!-- end -->";
 
-/// The words in the lines of a table's page that are copied to the summary.
+/// Lines of a table's page that contain these words are copied to the summary.
 const MEAN: &str = "in the geometric mean of";
 
 /// Writes the table of `cargo xtask bench COMMAND` to its page, and its summary to the page of summaries.

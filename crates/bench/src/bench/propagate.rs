@@ -28,7 +28,7 @@ const STAGES: [&str; 6] = ["read", "parse", "import", "inline", "propagate", "pr
 /// with the axis sizes in [`MESHES`].
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 const MESHES: [(usize, usize); 4] = [(4, 2), (8, 8), (32, 32), (256, 256)];
-/// The axis sizes of the mesh that all programs of different sizes have.
+/// The axis sizes of the mesh of the programs with the numbers of operations in [`SIZES`].
 const MESH: (usize, usize) = (4, 2);
 const SIZE: usize = 10_000;
 

@@ -19,7 +19,8 @@ use xtask::{demo, process, workspace::Workspace};
 /// The mesh of training steps.
 const MESH: (usize, usize) = (8, 8);
 
-/// Upper bound of the ratio of times when the program doubles. It applies if the smaller program takes at least [`LEAST`].
+/// Upper bound of the ratio of times when the size of the program doubles. The bound applies if the smaller program takes at least
+/// [`LEAST`].
 const BOUND: f64 = 2.3;
 
 /// The minimum time in seconds: ratios of shorter times are too noisy.

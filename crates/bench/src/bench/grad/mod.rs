@@ -38,7 +38,7 @@ const SECONDS: f64 = 0.2;
 /// The compared quantities, in the order of the table's columns.
 const QUANTITIES: [&str; 3] = ["flops", "bytes accessed", "bytes of temporaries"];
 
-/// The comparison of a function's two gradients, or the reason why there is none.
+/// The comparison of a function's two gradients, or the reason why they cannot be compared.
 struct Row {
     name: String,
     outcome: Result<Costs, String>,

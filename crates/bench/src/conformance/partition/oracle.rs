@@ -28,7 +28,7 @@ pub(in crate::conformance) const SCRIPT: &str = include_str!("../../../python/ch
 /// The XLA flag that creates enough virtual devices for any program of the corpus.
 const DEVICES: &str = "--xla_force_host_platform_device_count=16";
 
-/// A Python and its scripts.
+/// The Python interpreter and the scripts of the second comparison.
 pub(super) struct Oracle {
     python: PathBuf,
     script: PathBuf,

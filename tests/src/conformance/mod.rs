@@ -102,7 +102,7 @@ impl Worker {
         }
     }
 
-    /// The JAX process of the job's Python ([`Peer`]), and the other state that such a job needs.
+    /// The JAX process ([`Peer`]) of the Python interpreter that the job names, and the other state of the worker.
     fn with_peer(&mut self, job: &Value) -> (&mut Peer, &mut Verify, &mut Devices) {
         let python = Path::new(job["python"].as_str().unwrap_or_default());
         let known = self.peer.take().filter(|peer| peer.python() == python);

@@ -357,7 +357,7 @@ fn keep(run: &Run, case: u64, finding: &Finding) -> io::Result<()> {
     worker::write(&work, case, &input, finding)
 }
 
-/// How a process that runs the input in a file fails; `None` if it succeeds or takes too long.
+/// Runs the input in a file in a new process, and returns how the process fails; `None` if it succeeds or takes too long.
 fn ends(run: &Run, file: &std::path::Path) -> Option<String> {
     let words = format!("{} checkout 0 0 0 0 {}", run.fuzzer.name, file.display());
     let mut child = command(run, &words).ok()?.spawn().ok()?;

@@ -151,7 +151,7 @@ fn large(count: usize, rng: &mut Rng) -> Vec<String> {
     (0..count).map(part).collect()
 }
 
-/// The device order: none, a valid order, or an order with repeated, missing or excessive devices.
+/// The device order: none, a valid order, or an order with repeated, missing or additional devices.
 fn ids(devices: i64, rng: &mut Rng) -> String {
     if !(0..=512).contains(&devices) || !rng.one_in(3) {
         return String::new();

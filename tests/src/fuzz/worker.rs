@@ -1,7 +1,7 @@
 //! The process that runs cases. It announces each case before the case starts.
 //!
-//! Lines on standard output are words separated by tabs: `begin CASE`; `end CASE MICROSECONDS PASSED REFUSED`; `found CASE KIND`. After
-//! the last kind of line, the finding is written to a file.
+//! Lines on standard output are words separated by tabs: `begin CASE`; `end CASE MICROSECONDS PASSED REFUSED`; `found CASE KIND`. After a
+//! `found` line, the finding is written to a file.
 
 use std::{
     fs,
@@ -136,7 +136,7 @@ pub(crate) fn write(work: &Work<'_>, case: u64, input: &[u8], finding: &Finding)
     fs::write(work.dir.join(format!("{stem}.txt")), text)
 }
 
-/// The part of a file name that describes the finding.
+/// Converts the kind of a finding to a part of a file name.
 fn slug(kind: &str) -> String {
     let words = kind.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let mut slug = words.collect::<Vec<_>>().join("-").to_lowercase();

@@ -200,7 +200,8 @@ impl<'a> Case<'a> {
         Ok((found, compared, is_finite))
     }
 
-    /// Compares `<ct, J t>` with `<J^T ct, t>`, where `t` are tangents and `ct` cotangents. Unless `is_finite`, the two may differ.
+    /// Compares `<ct, J t>` with `<J^T ct, t>`, where `t` are tangents and `ct` cotangents. If `is_finite` is false, a difference is not an
+    /// error.
     fn against_each_other(
         &self,
         forward: &[HostArray],

@@ -219,8 +219,8 @@ impl Emitter {
         self.indent -= 2;
     }
 
-    /// Whether comparing the elements of a tensor gives the same result on every platform. Random floats in double precision are rarely
-    /// equal.
+    /// Whether comparing the elements of a tensor gives the same result on every platform. Floats are compared only if they are preferred:
+    /// in double precision, random floats are rarely equal.
     pub(crate) fn compares(&self, t: &Tensor) -> bool {
         t.elem.is_int() && t.exact || self.floats && t.elem == Elem::F32
     }

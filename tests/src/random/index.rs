@@ -18,7 +18,8 @@ struct Take {
 }
 
 impl Take {
-    /// The slices of `x` at `indices`: the dimensions of the indices come first, then the others of `x`.
+    /// Draws the parameters of a gather of slices of `x` at `indices`. In the result, the dimensions of the indices precede the offset
+    /// dimensions, or follow them if `offset_first`.
     fn new(
         c: &mut Choices<'_>,
         x: &Tensor,

@@ -128,7 +128,7 @@ impl Emitter {
                 (self.meet("all_gather", &sum, &attributes, &shape, false), None)
             }
             3 => {
-                // The permute is a cyclic shift, or a shift in which the first device receives nothing.
+                // The collective-permute is a cyclic shift, or a shift in which the first device receives nothing.
                 let last = if c.one_in(2) { 1 } else { 0 };
                 let pairs: Vec<Vec<usize>> = groups
                     .iter()

@@ -92,7 +92,7 @@ impl Emitter {
             true => ("multiply", "1.0", false),
             false => (name, init, exact),
         };
-        // The initial value is not the identity of the reduction.
+        // In one of four cases, the initial value is not the identity of the reduction.
         let one = if x.elem == Elem::F32 { "1.0" } else { "1" };
         let init = if c.one_in(4) { one } else { init };
         let (window, stride, low, high) =

@@ -12,7 +12,7 @@ pub(super) fn while_loop(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let k = p.fresh();
     let t = ty(&shape, elem);
     let i = ty(&[], "i32");
-    // The loop swaps its values, so both need the same sharding.
+    // In one of two cases, the loop swaps its two values, which then need the same sharding.
     let exchanges = p.chance(2, "values change places");
     let back = if exchanges { format!("%{k}y, %{k}s") } else { format!("%{k}s, %{k}y") };
     let regions = format!(

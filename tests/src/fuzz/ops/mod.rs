@@ -1,8 +1,8 @@
 //! Every operation of the table with random attributes, regions and shapes.
 //!
 //! An input is a mesh and some pieces, each a program around one operation. Each piece is partitioned separately. The accepted pieces
-//! become one program, which is partitioned and run on its devices and on one device. The padding of arguments has NaN or other extreme
-//! values. If results differ, the piece that causes the difference is found and shrunk.
+//! become one program, which is partitioned and run on its devices and on one device. The padding of arguments contains NaN or other
+//! extreme values. If results differ, the piece that causes the difference is found and shrunk.
 //!
 //! For each operation, the number and the outcome of the attempts to generate it are counted under stages that begin with `@`.
 

@@ -43,8 +43,8 @@ impl Mesh {
         Mesh { axes, ids }
     }
 
-    /// A mesh of up to 2^20 devices, whose axis sizes are powers of two except one. Most meshes are small, because a permute lists every
-    /// pair of devices.
+    /// A mesh of up to 2^20 devices, whose axis sizes are powers of two except one. Most meshes are small, because a collective-permute
+    /// lists every pair of devices.
     pub(super) fn draw_large(rng: &mut Rng) -> Mesh {
         let names = ["x", "y", "z", "w"];
         let mut left = if rng.one_in(4) { 20 } else { 4 + rng.below(10) };

@@ -136,7 +136,6 @@ pub(super) fn fft(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
         _ => (p.numbers(&shape, complex), shape, complex),
     };
     let attributes = format!("fft_length = {}, fft_type = #stablehlo<fft_type {kind}>", ints(&length));
-    // The half spectrum of a real transform is used unchanged only if its first number is real.
     let z = p.op1(name, &[&x], &attributes, "", &out, elem);
     p.result(&z);
     Some(())
@@ -327,7 +326,7 @@ pub(super) fn top_k(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     *out.last_mut()? = k;
     let x = p.numbers(&shape, elem);
     let all = p.op(name, &[&x], &format!("k = {k} : i64"), "", &[(&out, elem), (&out, "i32")]);
-    // 16-bit numbers have ties.
+    // Equal elements are frequent in `bf16`. Of two equal elements, `top_k` returns the one with the smaller index first.
     all.iter().for_each(|t| p.result(t));
     Some(())
 }

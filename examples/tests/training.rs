@@ -201,7 +201,7 @@ fn lora_adapters_train() {
     trains(env!("CARGO_BIN_EXE_lora"), &["--steps", "20"]);
 }
 
-/// Every test run has the same training on a smaller model (`adapters` in `shardc-tests`).
+/// Every test run trains the same adapters on a smaller model (`adapters` in `shardc-tests`).
 #[test]
 #[ignore = "slow: cargo xtask sweep --of tests"]
 fn qlora_adapters_train() {

@@ -133,7 +133,7 @@ fn sweep() -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let trial = Trial::test("functions_not_inlined", || Ok(sweep()?));
     libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()

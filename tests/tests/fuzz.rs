@@ -33,7 +33,7 @@ const SAMPLES: &[Sample] = &[
 ];
 
 fn main() -> ExitCode {
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     match work_if_worker() {
         Ok(true) => return ExitCode::SUCCESS,

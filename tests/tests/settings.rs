@@ -294,7 +294,7 @@ fn main() -> ExitCode {
     if words.next().as_deref() == Some(CHILD_COMMAND) {
         return ExitCode::from(words.next().map_or(2, |path| run_child(Path::new(&path))));
     }
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let trials = [("values", values as fn() -> Result<(), Failed>), ("for TPUs", for_tpus)];
     let trials = trials.map(|(name, test)| Trial::test(name, test));

@@ -36,7 +36,7 @@ const TOLERANCE: f64 = 1e-3;
 const ALIKE: f64 = 1e-3;
 
 fn main() -> ExitCode {
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let arguments = Arguments::from_args();
     let trials = match shared() {

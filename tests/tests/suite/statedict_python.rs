@@ -156,7 +156,7 @@ fn python_reads_our_torch_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ours.pth");
     let mut dict = StateDict::new();
-    // Types that the substitutes lack are omitted.
+    // Element types that the script cannot read without PyTorch are omitted.
     for (name, tensor) in self::dict().iter().filter(|(_, t)| !matches!(t.dtype(), DType::I16 | DType::I8)) {
         dict.insert(name, tensor.clone()).unwrap();
     }

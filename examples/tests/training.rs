@@ -152,7 +152,7 @@ fn mixture_of_experts_trains() {
 const STRATEGIES: [(&str, &str); 3] =
     [("zero1", "data=8"), ("full_shard", "fsdp=8"), ("hybrid_shard_zero2", "node=2,fsdp=4")];
 
-/// The other strategies. The tests of `shardc-tests` run all of them on smaller steps.
+/// The strategies that are not in [`STRATEGIES`]. The tests of `shardc-tests` run all strategies on smaller steps.
 const OTHER_STRATEGIES: [(&str, &str); 3] =
     [("no_shard", "data=8"), ("shard_grad_op", "fsdp=8"), ("hybrid_shard", "node=2,fsdp=4")];
 

@@ -46,7 +46,7 @@ pub fn client() -> Result<Option<MutexGuard<'static, Client>>, String> {
 pub enum Verdict {
     /// Every output is correct.
     Equal,
-    /// These outputs differ.
+    /// Some outputs differ; the text names them.
     Wrong(String),
     /// The program is invalid, or was rejected by the back end or the comparison.
     Refused(String),

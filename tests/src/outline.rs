@@ -1,4 +1,4 @@
-//! Outlines pieces of programs into functions; inlining them restores the program.
+//! Outlines operations of programs into functions; inlining the functions restores the program.
 
 use shardc_ir::{
     AttrDict, EntityRef, Func, FuncId, Module, OpId, OpKind, Span, TensorSharding, TypeId, ValueId, ValueMap,

@@ -33,7 +33,7 @@ const BACK_END: &[&str] = &["fft_thunk.cc", "Unsupported element type for DotThu
 enum Outcome {
     /// Results are equal; the number of functions that were partitioned separately.
     Equal(usize),
-    /// The outlined piece is dead, or the program is rejected.
+    /// The results of the outlined operations are unused, or the program is rejected.
     Passed,
 }
 

@@ -16,8 +16,8 @@ struct Sample {
     fuzzer: &'static str,
     seed: u64,
     cases: u64,
-    /// A stage, and how many of 100 cases must pass it: a fuzzer whose inputs all fail early tests little. If a case has several pieces,
-    /// each piece counts.
+    /// A stage, and how many of 100 cases must pass it: a fuzzer whose inputs all fail early tests little. If a case consists of several
+    /// small programs, each of them counts.
     passes: (&'static str, u64),
 }
 

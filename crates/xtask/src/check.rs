@@ -23,7 +23,7 @@ use crate::{
     workspace::{Workspace, cargo, which},
 };
 
-/// Features for lints and documentation: those of tests, and the other object stores.
+/// The features for lints and documentation: those of tests, and the object stores that tests do not use.
 const LINTED: [&str; 2] = ["--features", "shardc/s3,shardc-checkpoint/gcs,shardc-checkpoint/azure"];
 
 /// The program that runs tests in parallel.

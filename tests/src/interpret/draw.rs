@@ -293,7 +293,7 @@ impl Placer {
     }
 }
 
-/// Appends an axis, and merges adjacent sub-axes.
+/// Appends an axis or a sub-axis to a dimension, and merges adjacent sub-axes.
 fn push(dim: &mut Vec<AxisRef>, piece: AxisRef, mesh: &Mesh) {
     if let (Some(last), Some(sub)) = (dim.last_mut(), piece.sub)
         && last.axis == piece.axis

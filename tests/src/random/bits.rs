@@ -33,7 +33,7 @@ impl Emitter {
         Some(())
     }
 
-    /// Random bits, which depend on a state. They have 32 bits: in partition mode, XLA's CPU plugin fails for other widths.
+    /// Random bits, which depend on a state. The elements have 32 bits: in partition mode, XLA's CPU plugin fails for other widths.
     pub(super) fn random_bits(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
         let n = self.fresh();

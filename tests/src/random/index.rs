@@ -114,7 +114,7 @@ impl Emitter {
         Self::fits(&take.slices).then_some((x, indices, take))
     }
 
-    /// A tensor, pairs of indices into two of its dimensions, these dimensions, and the other dimensions.
+    /// Draws a tensor, pairs of indices into two of its dimensions, these two dimensions, and the remaining dimensions.
     fn pairs(&mut self, c: &mut Choices<'_>) -> Option<(Tensor, Tensor, [usize; 2], Vec<usize>)> {
         let x = self.pick(c, |t| t.rank() > 1)?;
         let i = c.below(x.rank());

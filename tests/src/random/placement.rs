@@ -129,7 +129,7 @@ impl Mesh {
 /// An axis or a sub-axis: its name, pre-size and size, and the size of the axis.
 type Piece = (&'static str, u32, u32, u32);
 
-/// Appends a piece, and merges adjacent sub-axes.
+/// Appends an axis or a sub-axis, and merges adjacent sub-axes.
 fn push(pieces: &mut Vec<Piece>, piece: Piece) {
     match pieces.last_mut() {
         Some(last) if last.0 == piece.0 && last.1 * last.2 == piece.1 => last.2 *= piece.2,

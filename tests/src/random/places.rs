@@ -52,7 +52,7 @@ impl Emitter {
         self.joined(&[&rest, &first], dim)
     }
 
-    /// Pads a dimension with mirrored or repeated border elements, or with elements of the other end.
+    /// Pads a dimension with mirrored or repeated border elements, or with elements of the opposite end.
     fn with_borders(&mut self, c: &mut Choices<'_>, x: &Tensor, dim: usize) -> Option<()> {
         let n = x.shape[dim];
         let width = 1 + c.below((n as usize).min(4)) as i64;

@@ -145,7 +145,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
                 page::three_digits(usage.seconds, &[("s", 1.0), ("ms", 1e-3)]),
                 page::three_digits(usage.bytes, &[("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0)]),
                 ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}")),
-                // The growth exponent is left out if the time is short: with few ticks of the clock, it would be noise.
+                // The growth exponent is omitted for short times, because the resolution of CPU time makes it inaccurate.
                 ratio
                     .zip(before.filter(|before| before.seconds >= LEAST))
                     .map_or_else(String::new, |(ratio, _)| { format!("{:.2}", ratio.log2()) }),

@@ -183,7 +183,7 @@ struct Row {
     optimizer: u64,
     /// Bytes of gradients if estimated by formulas, or of gradient accumulators if a step is partitioned.
     gradients: u64,
-    /// Bytes of the other arguments of the step; `None` if estimated by formulas.
+    /// Bytes of the arguments that are not parameters, gradient accumulators or optimizer state; `None` if estimated by formulas.
     others: Option<u64>,
     /// The peak memory of the partitioned step minus its arguments; `None` if estimated by formulas.
     temporaries: Option<u64>,

@@ -54,8 +54,8 @@ impl OutputCheck {
         self.difference.within(self.tolerance) || self.is_rounding()
     }
 
-    /// Whether the output differs because the program amplifies rounding. This is the case if in double precision, the programs agree,
-    /// their difference almost vanishes, or changes in the last place of the inputs cause a similar difference.
+    /// Whether the output differs because the program amplifies rounding: in double precision, the programs agree, their difference almost
+    /// vanishes, or changes in the last place of the inputs cause a similar difference.
     #[must_use]
     pub fn is_rounding(&self) -> bool {
         let is_little = |InDouble { difference, noise }: InDouble| {

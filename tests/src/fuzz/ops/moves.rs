@@ -19,7 +19,7 @@ pub(super) fn from_nothing(p: &mut Piece<'_>, name: &'static str) -> Option<()> 
             false => number(elem, 1),
         };
         let x = p.constant(&shape, elem, &text);
-        // The barrier gives the piece an operation to partition.
+        // The barrier gives the program an operation to partition.
         p.op1("stablehlo.optimization_barrier", &[&x], "", "", &shape, elem)
     } else {
         let dim = p.rng.below(shape.len());

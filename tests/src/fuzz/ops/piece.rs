@@ -216,7 +216,7 @@ pub(super) fn number(elem: &str, value: i64) -> String {
     }
 }
 
-/// The text of a piece under construction.
+/// The text of a small program under construction.
 pub(super) struct Piece<'a> {
     pub(super) rng: &'a mut Rng,
     pub(super) mesh: &'a Mesh,
@@ -453,7 +453,7 @@ impl<'a> Piece<'a> {
         (full, start)
     }
 
-    /// The lines of the piece.
+    /// The lines of the program.
     pub(super) fn finish(self, op: &str) -> String {
         let Piece { arguments, body, functions, results, notes, .. } = self;
         format!("// piece {op}; {}\n{arguments}{body}{results}{functions}", notes.join("; "))

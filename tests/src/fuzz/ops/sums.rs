@@ -156,7 +156,7 @@ pub(super) fn cholesky(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     p.note(if lower { "lower" } else { "upper" });
     let a = p.argument(&shape, elem, "definite");
     let z = p.op1(name, &[&a], &format!("lower = {lower}"), "", &shape, elem);
-    // The elements of the other triangle are unspecified, so they are masked.
+    // The elements of the triangle that the operation does not compute are unspecified, so they are masked.
     let row = p.op1(
         "stablehlo.iota",
         &[],

@@ -30,7 +30,7 @@ fn window(p: &mut Piece<'_>, n: i64, is_dilated: bool) -> Window {
             dilation: if is_dilated { p.rng.of(&[1, 1, 2, 3]) } else { 1 },
             out: 0,
         };
-        // XLA's simplifier replaces a window of size one by its element. It ignores negative padding, and crashes.
+        // XLA's simplifier replaces a window of size one by its element. The simplifier ignores negative padding, and crashes.
         if w.size == 1 && (w.low < 0 || w.high < 0) {
             continue;
         }

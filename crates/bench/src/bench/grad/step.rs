@@ -46,8 +46,8 @@ pub(super) fn write(
     let next = step.next(loss);
     let forward = step.only(loss);
     let wrt = parameters(&forward, &next)?;
-    // shardc's gradient also computes the loss, which replaces that of the step. Otherwise, a loop in the forward pass would run twice:
-    // once for the loss, and once to save residuals.
+    // shardc's gradient also computes the loss, which replaces that of the step. If the step kept its own loss, a loop in the forward pass
+    // would run twice: once for the loss, and once to save residuals.
     let mut replaced = vec![step.returned[loss]];
     for &(argument, result) in &wrt {
         match step.gradient(argument, result) {

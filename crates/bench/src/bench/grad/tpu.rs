@@ -124,7 +124,7 @@ struct Compiler {
     script: PathBuf,
     /// The folder of cached compiler outputs.
     dir: PathBuf,
-    /// A hash of the other inputs of a cached output: the script and the compiler's version.
+    /// A hash of the script and the compiler's version, on which a cached output depends in addition to the program.
     version: u64,
 }
 

@@ -38,7 +38,8 @@ pub(super) struct Compiler {
     tool: PathBuf,
     /// The folder of cached results.
     dir: PathBuf,
-    /// A hash of the other inputs of a cached result: the texts of the tool and the script, and the compiler's version.
+    /// A hash of the texts of the tool and the script, and of the compiler's version, on which a cached result depends in addition to the
+    /// program.
     version: u64,
 }
 

@@ -28,8 +28,8 @@ static CLIENT: LazyLock<Result<Option<Mutex<Client>>, String>> = LazyLock::new(|
         .map_err(|e| e.to_string())
 });
 
-/// The devices, for one test at a time. A program with collectives waits for the threads of all its devices, so two concurrent programs
-/// would deadlock. `None`, reported once on standard error, if there is no plugin.
+/// Locks the devices for one test at a time. A program with collectives waits for the threads of all its devices, so two concurrent
+/// programs would deadlock. If there is no plugin, returns `None`, and reports this once on standard error.
 ///
 /// # Errors
 /// The plugin exists but does not load.

@@ -358,7 +358,8 @@ impl Compiler {
         self.propagate_observed(module, &mut ())?.ok_or_else(|| stopped().into())
     }
 
-    /// [`Compiler::propagate`] with an observer; returns `None` if the observer stops the passes early.
+    /// Propagates shardings as [`Compiler::propagate`] does, with an observer that is called between passes. Returns `None` if the observer
+    /// stops the passes early.
     ///
     /// # Errors
     /// Those of [`Compiler::propagate`], and those of the observer.
@@ -461,7 +462,7 @@ impl Compiler {
         self.watch_module(module, &mut |_| {})
     }
 
-    /// [`Compiler::partition`], calling `watch` at the start of each stage.
+    /// Compiles a program as [`Compiler::partition`] does, and calls `watch` at the start of each stage.
     ///
     /// # Errors
     /// Those of [`Compiler::partition`].
@@ -471,7 +472,7 @@ impl Compiler {
         self.watch_module(module, watch)
     }
 
-    /// [`Compiler::partition_module`], calling `watch` at the start of each stage.
+    /// Partitions a module as [`Compiler::partition_module`] does, and calls `watch` at the start of each stage.
     ///
     /// # Errors
     /// Those of [`Compiler::partition`].
@@ -481,7 +482,8 @@ impl Compiler {
         self.partition_observed(module, &mut stages)?.ok_or_else(|| stopped().into())
     }
 
-    /// [`Compiler::partition_module`], with an observer that is called between passes; `None` if the observer stops the compilation early.
+    /// Partitions a module as [`Compiler::partition_module`] does, with an observer that is called between passes. Returns `None` if the
+    /// observer stops the compilation early.
     ///
     /// # Errors
     /// Those of [`Compiler::partition`], and those of the observer.

@@ -116,8 +116,8 @@ impl Error {
         self.diagnostics().iter().any(|diagnostic| diagnostic.class == Class::Internal)
     }
 
-    /// The reason why the compilation was interrupted, if its [token](crate::Compiler::cancel_token) was cancelled or it reached its [time
-    /// limit](crate::Compiler::time_limit).
+    /// Returns the reason why the compilation was interrupted, if its [token](crate::Compiler::cancel_token) was cancelled or the
+    /// compilation reached its [time limit](crate::Compiler::time_limit).
     #[must_use]
     pub fn interruption(&self) -> Option<Interruption> {
         self.diagnostics().iter().find_map(|diagnostic| diagnostic.interruption)

@@ -117,7 +117,7 @@ pub fn merged(module: &Module, adapted: &Adapted, lora: &Lora, merge: Merge) -> 
     Ok(out)
 }
 
-/// The error for a linear map whose adapters cannot be merged into its weight; `None` if they can.
+/// Returns an error if the adapters of a linear map cannot be merged into the weight.
 fn kept_apart(module: &Module, map: &LinearMap) -> Option<Diagnostic> {
     let (weight, (_, dtype)) = (name(module, map.weight), argument(module, map.weight));
     let why = if map.shares_weight {

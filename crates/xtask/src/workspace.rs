@@ -81,7 +81,7 @@ impl Workspace {
     }
 }
 
-/// The first executable called `name` on the `PATH`; `None` if there is none.
+/// Finds the first executable called `name` on the `PATH`; `None` if there is none.
 pub fn which(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
 }

@@ -374,7 +374,7 @@ fn ends(run: &Run, file: &std::path::Path) -> Option<String> {
     (!out.status.success()).then(|| cause(out.status, &String::from_utf8_lossy(&out.stderr)))
 }
 
-/// Resident memory of a process in bytes; zero if unknown.
+/// Returns the resident memory of a process in bytes, or zero if it is unknown.
 fn resident(process: u32) -> u64 {
     let pages = fs::read_to_string(format!("/proc/{process}/statm")).ok();
     let pages = pages.and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());

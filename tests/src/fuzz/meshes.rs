@@ -113,7 +113,7 @@ fn names(rng: &mut Rng) -> Vec<String> {
     (0..count).map(|n| format!("a{n}")).collect()
 }
 
-/// A size of an axis; the product of all sizes is usually small enough.
+/// Draws the size of an axis. The product of all sizes is usually small enough for the mesh to be valid.
 fn size(rng: &mut Rng, count: usize) -> String {
     match rng.below(24) {
         0 => rng.of(EDGES).to_owned(),

@@ -63,7 +63,7 @@ fn changing(module: &Module, types: &[TypeId]) -> Vec<usize> {
 /// The interval of the random elements of an argument.
 pub type Range = (f64, f64);
 
-/// Random arrays of these types. Floats and integers are in their ranges; without a range, floats are between minus one and one, and
+/// Draws random arrays of these types. Floats and integers are in their ranges; without a range, floats are between minus one and one, and
 /// integers are small. Booleans are also supported.
 fn drawn(module: &Module, types: &[TypeId], ranges: &[Range], rng: &mut Rng) -> Option<Vec<HostArray>> {
     let of = |(i, &ty): (usize, &TypeId)| {
@@ -122,7 +122,7 @@ struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// `None` if nothing in the program can change by a small amount.
+    /// Draws arguments and tangents. Returns `None` if nothing in the program can change by a small amount.
     fn new(client: &'a Client, module: &'a Module, ranges: &[Range], rng: &mut Rng) -> Option<Case<'a>> {
         let func = &module.funcs[module.entry()?];
         let (wrt, of) = (changing(module, &func.params), changing(module, &func.results));

@@ -52,8 +52,8 @@ pub struct Drawn {
 }
 
 impl Draw {
-    /// The draw with this number for a test with this name. From the second draw on, shardings are uneven if possible; in the third, some
-    /// constants remain.
+    /// Returns the parameters of draw `number` for the test named `test`. From the second draw on, shardings are uneven if possible; in the
+    /// third, some constants remain.
     #[must_use]
     pub fn new(seed: u64, test: &str, number: u64) -> Draw {
         // The hash of the name is 64-bit FNV-1a.

@@ -48,7 +48,7 @@ pub(super) fn is_probe(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Opaque(spec) if &*spec.name == "interpreter.probe")
 }
 
-/// The value that an operation checks, and the expected value; `None` for other operations.
+/// Returns the value that an operation checks, and the expected value, or `None` if the operation is not a check.
 ///
 /// # Errors
 /// The check is unknown, or its constant cannot be read.

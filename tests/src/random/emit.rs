@@ -51,7 +51,7 @@ impl Elem {
         matches!(self, Elem::F32 | Elem::C64)
     }
 
-    /// The smallest and the largest value of the type; two arbitrary numbers for complex types, which have no order.
+    /// Returns the smallest and the largest value of the type, or two arbitrary numbers for complex types, which have no order.
     pub(crate) fn extremes(self) -> [&'static str; 2] {
         match self {
             Elem::I32 => ["-2147483648", "2147483647"],
@@ -269,7 +269,7 @@ impl Emitter {
         self.constant(text, &[], elem)
     }
 
-    /// A random tensor in scope; recent tensors are more likely.
+    /// Chooses a random tensor in scope that satisfies `fits`; recent tensors are more likely.
     pub(crate) fn pick(&self, c: &mut Choices<'_>, fits: impl Fn(&Tensor) -> bool) -> Option<Tensor> {
         let candidates: Vec<&Tensor> = self.scope.iter().filter(|t| fits(t)).collect();
         let n = candidates.len();

@@ -20,7 +20,7 @@ enum Domain {
     Within,
 }
 
-/// The domain of an operation on floats; `None` for operations on integers.
+/// Returns the domain of an operation on floats, or `None` for an operation on integers.
 fn domain(op: UnaryOp) -> Option<Domain> {
     use UnaryOp as U;
     Some(match op {

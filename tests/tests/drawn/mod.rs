@@ -41,7 +41,7 @@ pub(crate) fn mode(case: u64) -> SpmdMode {
     if case.is_multiple_of(2) { SpmdMode::Replica } else { SpmdMode::Partition }
 }
 
-/// The outcome of a check; a panic counts as a failure.
+/// Runs a check and returns its outcome; a panic counts as a failure.
 pub(crate) fn caught(check: impl FnOnce() -> Result<Outcome, Failure>) -> Result<Outcome, Failure> {
     catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str);

@@ -215,12 +215,12 @@ fn exchanged(bytes: f64, k: f64) -> f64 {
     bytes / k * (k - 1.0) / k
 }
 
-/// The bytes of one method, or of another method if that is cheaper despite needing more collectives.
+/// Returns the bytes `one` of a method, or the bytes `other` of a second method if they save enough to pay for more collectives.
 fn or_less(one: f64, other: f64) -> f64 {
     if other + WORTH < one { other } else { one }
 }
 
-/// The bytes sent without an exchange, or with an exchange if that is cheaper.
+/// Returns the bytes sent without an exchange, or with an exchange if the exchange is cheaper despite its collectives.
 fn or_exchanged(sent: f64, exchanged: f64) -> f64 {
     if exchanged + WORTH_EXCHANGING < sent { exchanged } else { sent }
 }

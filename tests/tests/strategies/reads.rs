@@ -24,7 +24,7 @@ pub(super) struct Reads {
 }
 
 impl Reads {
-    /// How often the parameter is gathered if it is freed between the forward and the backward pass.
+    /// Returns how often the parameter is all-gathered if it is freed between the forward and the backward pass.
     pub(super) fn times(self) -> f64 {
         f64::from(u8::from(self.is_forwards) + u8::from(self.is_backwards))
     }
@@ -114,7 +114,9 @@ impl Step {
         Step { users, forward, of_weights_alone }
     }
 
-    /// The results that only reformat `value`, if the operation does nothing else.
+    /// Returns the values that `value` becomes by an operation that only forwards or reformats it: loop arguments, or results of
+    /// conversions, reshapes and slices. An operation outside of the forward pass that depends on weights alone also counts. Returns `None`
+    /// for other operations.
     fn forms(&self, module: &Module, op: OpId, value: ValueId) -> Option<Vec<ValueId>> {
         let data = &module.ops[op];
         let at = data.operands.iter().position(|&operand| operand == value)?;

@@ -69,7 +69,7 @@ impl Folder {
         Ran { code: out.status.code(), text: String::from_utf8_lossy(&out.stdout).into_owned() }
     }
 
-    /// The reason why a command cannot be run here, if any.
+    /// Returns the reason why a command cannot run on this machine, if there is one.
     fn lacks(&self, command: &str) -> Option<(Need, &'static str)> {
         let needs = |words: &[&str]| words.iter().any(|word| command.contains(word));
         if needs(&["bytecode", ".mlirbc"]) && !self.file("step.mlirbc").exists() {

@@ -73,7 +73,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     if args.update { page::update(workspace, "--only checkpoints", &table) } else { Ok(()) }
 }
 
-/// The Python of `--python` or `SHARDC_PYTHON`, if it has Orbax.
+/// Returns the Python interpreter of `--python` or `SHARDC_PYTHON`, if Orbax is installed in it.
 fn with_orbax(args: &BenchArgs) -> Option<PathBuf> {
     let python = args.python.clone().or_else(|| env::var_os("SHARDC_PYTHON").map(PathBuf::from))?;
     let version = python::version_of(&python, "orbax-checkpoint")?;

@@ -195,7 +195,7 @@ fn shared(workspace: &Workspace) -> PathBuf {
     env::var_os("SHARDC_SHARED").map_or_else(|| workspace.root.join("../shared"), PathBuf::from)
 }
 
-/// The member `name` of a JSON object that a program printed, or the entire JSON if there is no such member.
+/// Returns the member `name` of a JSON object that a program printed, or the entire JSON if there is no such member.
 fn json_member(json: &str, name: &str) -> Result<serde_json::Value> {
     let value: serde_json::Value =
         serde_json::from_str(json).with_context(|| format!("parsing the times in {}", json.trim()))?;

@@ -27,7 +27,7 @@ pub(super) fn update(workspace: &Workspace, command: &str, table: &str) -> Resul
     replace(&workspace.root.join(PAGE), command, &(summary(table) + &link))
 }
 
-/// The summary of a table's page: its lines that compare all programs, followed by an empty line if there are any.
+/// Returns the summary of a table's page: the lines that compare all programs, followed by an empty line if there are any.
 fn summary(table: &str) -> String {
     let lines: String =
         table.lines().filter(|line| line.contains(MEAN)).map(|line| format!("{line}\n")).collect();

@@ -5,7 +5,7 @@
 use crate::common::Folder;
 use shardc_filetest::skip::{Need, skip};
 
-/// The file of the installed plugin of a kind, if there is one.
+/// Returns the file of the installed plugin of a kind, if there is one.
 fn plugin(folder: &Folder, kind: &str) -> Option<String> {
     let listed = folder.run(&["plugin", "list", "--format", "json"]);
     let list: serde_json::Value = serde_json::from_str(&listed.out).unwrap();

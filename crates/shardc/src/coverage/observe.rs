@@ -24,7 +24,7 @@ pub(super) struct Split {
     pub(super) results: Vec<(usize, usize)>,
 }
 
-/// How `op` is partitioned if `split` is sharded over `devices`.
+/// Returns how `op` is partitioned if `split` is sharded over `devices` devices.
 pub(super) fn observe(program: &Module, op: OpId, split: &Split, devices: i64) -> How {
     let mut module = program.clone();
     match partition(&mut module, op, split, devices) {

@@ -127,8 +127,8 @@ pub fn verify_against(
     compare(client, original, output, inputs, expected, Limits::default())
 }
 
-/// The program in double precision, with which [`verify`] separates rounding from a bug. `None` if the conversion would change the
-/// program's meaning: it computes in 8 bits, or has calls that are specific to an element type.
+/// Converts a program to double precision, in which [`verify`] separates rounding from a bug. Returns `None` if the conversion would change
+/// the program's meaning: the program computes in 8 bits, or has calls that are specific to an element type.
 #[must_use]
 pub fn widened(module: &Module) -> Option<Module> {
     widen(module)
@@ -179,7 +179,7 @@ fn compare(
     Ok(checks)
 }
 
-/// The outputs in double precision, if both programs can run in double precision within the limits.
+/// Returns the outputs in double precision, if both programs can run in double precision within the limits.
 fn in_double(
     client: &Client,
     original: &Module,

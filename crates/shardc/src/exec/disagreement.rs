@@ -30,8 +30,8 @@ pub fn attribute_disagreement(original: &Module, error: Error) -> Error {
     }
 }
 
-/// An error that names the first manual computation with a result that may differ along axes that its sharding does not contain; `None`
-/// if there is none. `consequence` describes the observed difference.
+/// Finds the first manual computation with a result that may differ between devices along axes that are not in the result's sharding.
+/// Returns an error that names the computation, or `None` if there is none. `consequence` describes the observed difference.
 pub(super) fn results_that_differ(original: &Module, consequence: &str) -> Option<Diagnostic> {
     let mut module = original.clone();
     // If GSPMD shardings cannot be converted or calls cannot be inlined, the program is searched as it is.

@@ -170,7 +170,7 @@ impl Parsed {
             .map_err(|error| format!("{:?}: {error}", variable.name))
     }
 
-    /// The value of a parameter that is not an adapter, if the files contain it.
+    /// Returns the value of a parameter that is not an adapter, if the files contain the parameter.
     fn replaced(
         &self,
         variable: &Variable,

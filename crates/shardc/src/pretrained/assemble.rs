@@ -95,8 +95,8 @@ impl<'a> Assembled<'a> {
     }
 }
 
-/// The offset and strides with which the elements of a variable of shape `own` are read from the flattened source tensor. `None` if the
-/// tensor has a different number of elements, or its dimensions are not products of consecutive dimensions of the variable.
+/// Returns the offset and strides with which the elements of a variable of shape `own` are read from the flattened source tensor. Returns
+/// `None` if the tensor has a different number of elements, or its dimensions are not products of consecutive dimensions of the variable.
 pub(super) fn strides(how: How, shape: &[usize], own: &[usize]) -> Option<(usize, Vec<usize>)> {
     let count: usize = shape.iter().product();
     let (first, dims) = match (how, shape) {

@@ -94,7 +94,7 @@ impl Parsed {
         is_beside || module.starts_with(prefix(self.family)) == self.has_prefix
     }
 
-    /// The reason why a tensor is not supported; `None` for a supported tensor.
+    /// Returns the reason why a tensor is not supported, or `None` for a supported tensor.
     fn refused(&self, name: &str) -> Option<String> {
         if let Some(module) =
             [Role::A, Role::B, Role::Magnitude].iter().find_map(|role| name.strip_suffix(role.suffix()))
@@ -189,7 +189,7 @@ fn plain(name: &str) -> String {
         .map_or(name.to_owned(), |name| format!("{name}_magnitude_vector"))
 }
 
-/// The module of a tensor that is a parameter of the base model; `None` for adapter tensors.
+/// Returns the module of a tensor that is a parameter of the base model, or `None` for an adapter tensor.
 fn module_of(name: &str) -> Option<&str> {
     let (module, parameter) = name.rsplit_once('.')?;
     let is_of_adapters = module.rsplit('.').next().is_some_and(|last| last.starts_with("lora_"));

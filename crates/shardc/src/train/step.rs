@@ -210,7 +210,7 @@ impl Step {
         self.state_of((0..self.step.variables.len()).map(spread).collect::<Result<_, Error>>()?)
     }
 
-    /// A state built block by block, for variables that do not fit in host memory. `block` returns the elements of a variable within
+    /// Builds a state block by block, for variables that do not fit in host memory. `block` returns the elements of a variable within
     /// bounds, and is called once for each distinct block. It returns `None` for a variable that it does not have, which is then taken from
     /// `others`. A variable that is initialized as a copy of another variable gets the value that `block` returns for the other variable.
     ///
@@ -249,7 +249,7 @@ impl Step {
         self.state_of(arrays)
     }
 
-    /// An array whose blocks `block` returns; each block is requested once. `None` if `block` returns `None`.
+    /// Builds an array from the blocks that `block` returns; each block is requested once. Returns `None` if `block` returns `None`.
     fn blocks(
         &self,
         port: &Port,
@@ -538,7 +538,7 @@ impl Step {
         &self.program
     }
 
-    /// The floating-point operations of an execution on all devices together, by the back end's estimate; `None` if the back
+    /// Returns the floating-point operations of an execution on all devices together, as estimated by the back end, or `None` if the back
     /// end has no estimate. Rematerialized operations count; each loop body counts once.
     #[must_use]
     pub fn flops(&self) -> Option<f64> {

@@ -107,7 +107,7 @@ impl Crate {
         levels
     }
 
-    /// The room of a path from the root; `None` for a path outside of the crate.
+    /// Returns the room of a path from the root, or `None` for a path outside of the crate.
     fn room_of(&self, path: &[String]) -> Option<&str> {
         let name = path.first()?;
         if let Some(room) = self.rooms.get(name) {

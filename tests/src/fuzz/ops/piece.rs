@@ -250,7 +250,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// True with probability 1 in `n`; records the feature if true.
+    /// Returns true with probability 1 in `n`, and then records the feature `class`.
     pub(super) fn chance(&mut self, n: usize, class: &str) -> bool {
         let is = self.rng.one_in(n);
         self.note_if(is, class);

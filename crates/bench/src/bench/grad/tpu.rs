@@ -158,7 +158,7 @@ impl Compiler {
         Ok(said)
     }
 
-    /// The compiler's output, from the cache if possible. An abort of the compiler is also cached.
+    /// Returns the compiler's output for a program, from the cache if possible. An abort of the compiler is also cached.
     fn verdict(&self, device: &str, program: &Path) -> Result<String> {
         let text = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
         let mut hasher = DefaultHasher::new();

@@ -75,7 +75,7 @@ pub fn differentiable_results(module: &Module) -> Result<Vec<usize>, Error> {
 /// Makes the program return the gradient of its first result, a scalar, with respect to each argument whose index is in `wrt`.
 ///
 /// # Errors
-/// Those of [`differentiate`].
+/// The errors of [`differentiate`].
 pub fn grad(module: &mut Module, wrt: &[usize]) -> Result<(), Error> {
     differentiate(module, &Request::new(Derivative::Gradient, wrt, &[0]))
 }
@@ -84,7 +84,7 @@ pub fn grad(module: &mut Module, wrt: &[usize]) -> Result<(), Error> {
 /// `wrt`.
 ///
 /// # Errors
-/// Those of [`differentiate`].
+/// The errors of [`differentiate`].
 pub fn value_and_grad(module: &mut Module, wrt: &[usize]) -> Result<(), Error> {
     differentiate(module, &Request::new(Derivative::Gradient, wrt, &[0]).with_value())
 }
@@ -94,7 +94,7 @@ pub fn value_and_grad(module: &mut Module, wrt: &[usize]) -> Result<(), Error> {
 /// arguments.
 ///
 /// # Errors
-/// Those of [`differentiate`].
+/// The errors of [`differentiate`].
 pub fn vjp(module: &mut Module, wrt: &[usize], of: &[usize]) -> Result<(), Error> {
     differentiate(module, &Request::new(Derivative::Vjp, wrt, of).with_value())
 }
@@ -103,7 +103,7 @@ pub fn vjp(module: &mut Module, wrt: &[usize], of: &[usize]) -> Result<(), Error
 /// A tangent for each of these arguments is appended to the arguments. The program returns these results and a tangent for each of them.
 ///
 /// # Errors
-/// Those of [`differentiate`].
+/// The errors of [`differentiate`].
 pub fn jvp(module: &mut Module, wrt: &[usize], of: &[usize]) -> Result<(), Error> {
     differentiate(module, &Request::new(Derivative::Jvp, wrt, of).with_value())
 }

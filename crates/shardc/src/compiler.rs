@@ -362,7 +362,7 @@ impl Compiler {
     /// stops the passes early.
     ///
     /// # Errors
-    /// Those of [`Compiler::propagate`], and those of the observer.
+    /// The errors of [`Compiler::propagate`], and of the observer.
     pub fn propagate_observed(
         &self,
         module: Module,
@@ -370,7 +370,7 @@ impl Compiler {
     ) -> Result<Option<Propagated>, Error> {
         let mut pipeline = Pipeline::propagate();
         if self.options.propagate.rules == RuleSet::Shardy {
-            // As in Shardy, operations are not decomposed, and operations that decomposition would replace have no sharding rule.
+            // Decomposition is skipped, as in Shardy. The operations that it would replace have no sharding rule.
             pipeline = pipeline.without("decompose");
         }
         let mut context = self.begun().options;
@@ -411,7 +411,7 @@ impl Compiler {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Compiler::propagate`].
+    /// The errors of [`Compiler::propagate`].
     pub fn lint(&self, module: Module, options: &LintOptions) -> Result<LintReport, Error> {
         let Propagated { module, warnings, entry, .. } = self.import(module, &mut ())?;
         Ok(LintReport { warnings, ..lint(&module, entry, options)? })
@@ -457,7 +457,7 @@ impl Compiler {
     /// Partitions a parsed or built module.
     ///
     /// # Errors
-    /// Those of [`Compiler::partition`].
+    /// The errors of [`Compiler::partition`].
     pub fn partition_module(&self, module: Module) -> Result<Output, Error> {
         self.watch_module(module, &mut |_| {})
     }
@@ -465,7 +465,7 @@ impl Compiler {
     /// Compiles a program as [`Compiler::partition`] does, and calls `watch` at the start of each stage.
     ///
     /// # Errors
-    /// Those of [`Compiler::partition`].
+    /// The errors of [`Compiler::partition`].
     pub fn watch(&self, source: &[u8], watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
         watch(Stage::Read);
         let module = Self::parse(source)?;
@@ -475,7 +475,7 @@ impl Compiler {
     /// Partitions a module as [`Compiler::partition_module`] does, and calls `watch` at the start of each stage.
     ///
     /// # Errors
-    /// Those of [`Compiler::partition`].
+    /// The errors of [`Compiler::partition`].
     pub fn watch_module(&self, module: Module, watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
         watch(Stage::Import);
         let mut stages = Stages { watch, now: Stage::Import };
@@ -486,7 +486,7 @@ impl Compiler {
     /// observer stops the compilation early.
     ///
     /// # Errors
-    /// Those of [`Compiler::partition`], and those of the observer.
+    /// The errors of [`Compiler::partition`], and of the observer.
     pub fn partition_observed(
         &self,
         module: Module,

@@ -18,7 +18,7 @@ pub enum Differentiated {
     Partly(&'static str),
     /// The derivative is zero everywhere, as for step functions and predicates.
     Zero,
-    /// Either no operand or no result has floats or complex numbers.
+    /// No operand has float or complex elements, or no result has.
     None,
     /// Differentiation fails, with this error code.
     Refused(&'static str),

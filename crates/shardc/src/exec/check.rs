@@ -83,7 +83,7 @@ pub fn verify(
 /// Verifies as [`verify`] does, with other limits.
 ///
 /// # Errors
-/// Those of [`verify`].
+/// The errors of [`verify`].
 pub fn verify_within(
     client: &Client,
     original: &Module,

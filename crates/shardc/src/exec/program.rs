@@ -299,7 +299,7 @@ impl Program {
     /// gets a copy. After an error the arrays are lost.
     ///
     /// # Errors
-    /// Those of [`Program::step`].
+    /// The errors of [`Program::step`].
     pub fn step_donating(&self, inputs: Vec<ShardedArray>) -> Result<Vec<ShardedArray>, Error> {
         self.check_spread(&inputs)?;
         self.finish(self.execute(inputs, self.donated())?)
@@ -309,7 +309,7 @@ impl Program {
     /// `in_flight` executions of the client are in progress, the call first waits until one of them ends.
     ///
     /// # Errors
-    /// Those of [`Program::step`] that are found before the start. Later errors are returned by [`Execution::wait`], and by any use
+    /// The errors of [`Program::step`] that are found before the start. Later errors are returned by [`Execution::wait`], and by any use
     /// of the arrays.
     pub fn launch(
         &self,

@@ -160,7 +160,7 @@ impl Explainer<'_> {
         Ok(vec![report])
     }
 
-    /// Operands and results of operations, each once.
+    /// Reports the operands and results of operations, each once.
     fn sides(&self, ops: &[OpId]) -> Vec<ValueReport> {
         let values = ops.iter().flat_map(|&op| {
             let data = &self.module.ops[op];
@@ -179,7 +179,7 @@ impl Explainer<'_> {
         out
     }
 
-    /// Why an operation needs communication.
+    /// Returns the reasons why an operation needs communication.
     fn because(&self, op: OpId, conflicts: &HashMap<Option<OpId>, Vec<usize>>) -> Because {
         let data = &self.module.ops[op];
         let at = if matches!(data.kind, OpKind::Return) { None } else { Some(op) };

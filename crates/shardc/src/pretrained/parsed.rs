@@ -53,7 +53,7 @@ impl Parsed {
     /// Reads both files, and assigns each tensor to a module.
     ///
     /// # Errors
-    /// Those of [`AdapterFiles::lora`].
+    /// The errors of [`AdapterFiles::lora`].
     pub(super) fn of(family: Family, files: &AdapterFiles) -> Result<Parsed, Error> {
         let config = AdapterConfig::parse(&files.config)?.lora;
         let mut tensors = StateDict::new();

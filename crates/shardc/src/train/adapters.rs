@@ -51,7 +51,7 @@ impl Step {
     /// example those of the original state. Kernels are restored up to rounding.
     ///
     /// # Errors
-    /// Those of [`merge_adapters`](Step::merge_adapters).
+    /// The errors of [`merge_adapters`](Step::merge_adapters).
     pub fn unmerge_adapters(&self, merged: &State, adapters: &State, lora: &Lora) -> Result<State, Error> {
         let adapted = self.adapted(lora)?;
         if let Some(of) = adapted.iter().find(|of| of.magnitude.is_some()) {

@@ -215,7 +215,7 @@ impl Step {
     /// `others`. A variable that is initialized as a copy of another variable gets the value that `block` returns for the other variable.
     ///
     /// # Errors
-    /// Those of `block`; a block has a different shape or element type (SH0721); `others` lacks a variable (SH0720).
+    /// The errors of `block`; a block has a different shape or element type (SH0721); `others` lacks a variable (SH0720).
     pub fn put_blocks(
         &self,
         others: Option<&State>,
@@ -323,7 +323,7 @@ impl Step {
     /// the batch.
     ///
     /// # Errors
-    /// Those of [`Step::run`].
+    /// The errors of [`Step::run`].
     pub fn run_batch(&self, state: &mut State, batch: &Batch) -> Result<Metrics, Error> {
         self.run_after(state, &batch.feeds(), batch.waited())
     }

@@ -75,7 +75,7 @@ impl<F> Callback<F>
 where
     F: FnMut(u64, Range<usize>) -> Result<Rows, SourceError> + Send,
 {
-    /// A source of the inputs `names`.
+    /// Creates a source of the inputs `names`.
     pub fn new(names: &[&str], function: F) -> Callback<F> {
         Callback { names: names.iter().map(|&name| name.to_owned()).collect(), function }
     }
@@ -184,7 +184,7 @@ pub struct Arrays {
 }
 
 impl Arrays {
-    /// Arrays by input name.
+    /// Creates a data set of arrays, each with the name of its input.
     ///
     /// # Errors
     /// The arrays have different numbers of examples, or an array has no examples or is a scalar (SH1120); or the data of an array does not

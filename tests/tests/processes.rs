@@ -21,7 +21,7 @@ use shardc_tests::sample::is_thorough;
 use shardc_tests::skip::{Need, skipped};
 use shardc_tests::{files, root};
 
-/// The devices of all processes.
+/// The number of devices of all processes together.
 const DEVICES: usize = 8;
 
 /// The environment variable that passes the SPMD mode to the processes, in addition to the variables of their job.

@@ -59,7 +59,7 @@ impl Answer {
         Answer { outcome, said: said.into(), figures: Vec::new() }
     }
 
-    /// The line of output.
+    /// The answer as one line of JSON.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut line = json!({ "outcome": self.outcome.to_string(), "said": self.said });

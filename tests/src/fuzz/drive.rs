@@ -131,7 +131,7 @@ enum Event {
 /// A worker, and its state.
 struct Running {
     child: Child,
-    /// The running case, if any; the next field is its start time.
+    /// The running case, if any; `since` is its start time.
     case: Option<u64>,
     since: Instant,
     /// The next case.

@@ -303,8 +303,8 @@ struct Checked {
 }
 
 /// Differentiates a program in double precision in forward and reverse mode, at arguments in these ranges. Compares the derivatives with
-/// finite differences and with each other; if `again`, also those of the gradient. `None` if nothing in the program can change by a small
-/// amount, or if it has no form in double precision.
+/// finite differences and with each other; if `again`, also those of the gradient. Returns `None` if nothing in the program can change by a
+/// small amount, or if the program has no form in double precision.
 fn derivatives(
     client: &Client,
     module: &Module,

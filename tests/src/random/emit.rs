@@ -177,7 +177,7 @@ impl Emitter {
         self.scope.push(Tensor { name, shape, elem, exact: true });
     }
 
-    /// An unused name.
+    /// Returns the number of an unused value name.
     pub(crate) fn fresh(&mut self) -> usize {
         self.next += 1;
         self.next - 1
@@ -235,7 +235,7 @@ impl Emitter {
         shape.len() <= 4 && shape.iter().product::<i64>() <= MOST_ELEMENTS
     }
 
-    /// An operation with one result. The line is `text`, then `join`, then the type of the result.
+    /// Emits an operation with one result. The line is `text`, then `join`, then the type of the result.
     pub(crate) fn push(&mut self, text: &str, join: &str, shape: &[i64], elem: Elem, exact: bool) -> Tensor {
         let name = format!("%{}", self.fresh());
         self.line(&format!("{name} = {text}{join}{}", ty(shape, elem)));
@@ -244,7 +244,7 @@ impl Emitter {
         tensor
     }
 
-    /// Operation `name` on tensors: `name %a, %b, attributes : (types) -> type`.
+    /// Emits the operation `name` on tensors: `name %a, %b, attributes : (types) -> type`.
     pub(crate) fn apply(
         &mut self,
         name: &str,
@@ -264,7 +264,7 @@ impl Emitter {
         self.used.extend(operands.iter().map(|t| t.name.clone()));
     }
 
-    /// A scalar constant, which other operations do not use.
+    /// Emits a scalar constant, which later random operations do not use.
     pub(crate) fn scalar(&mut self, elem: Elem, text: &str) -> Tensor {
         self.constant(text, &[], elem)
     }
@@ -281,20 +281,20 @@ impl Emitter {
         candidates.get(at).map(|&t| t.clone())
     }
 
-    /// Another function of the module.
+    /// Adds another function to the module.
     pub(crate) fn function(&mut self, text: &str) {
         self.functions += text;
         self.functions.push('\n');
     }
 
-    /// A constant tensor, which other operations do not use. `text` is the content of `dense<...>`.
+    /// Emits a constant tensor, which later random operations do not use. `text` is the content of `dense<...>`.
     pub(crate) fn constant(&mut self, text: &str, shape: &[i64], elem: Elem) -> Tensor {
         let tensor = self.push(&format!("stablehlo.constant dense<{text}>"), " : ", shape, elem, true);
         self.scope.pop();
         tensor
     }
 
-    /// A constant list of 64-bit integers: its name and type.
+    /// Emits a constant list of 64-bit integers, and returns its name and type.
     pub(crate) fn numbers(&mut self, numbers: &[i64]) -> (String, String) {
         let (name, ty) = (format!("%{}", self.fresh()), format!("tensor<{}xi64>", numbers.len()));
         self.line(&format!("{name} = stablehlo.constant dense<[{}]> : {ty}", list(numbers)));

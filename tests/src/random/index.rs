@@ -136,7 +136,8 @@ impl Emitter {
         Some((x, pairs, [i, j], left))
     }
 
-    /// The numbers below `n`, in a form that front ends emit: an iota, an iota to whose negative elements `n` is added, or a quotient.
+    /// Emits the numbers below `n`, in a form that front ends emit: an iota, an iota to whose negative elements `n` is added, or a
+    /// quotient.
     fn count(&mut self, c: &mut Choices<'_>, n: i64, elem: Elem) -> Option<Tensor> {
         // The dividend of the quotient counts to twice `n`, which must fit in eight bits.
         let way = if n < 64 { c.below(3) } else { 0 };

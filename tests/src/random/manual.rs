@@ -30,7 +30,7 @@ impl Split {
 }
 
 impl Emitter {
-    /// A manual computation along one axis or all axes.
+    /// Emits a manual computation along one axis or all axes.
     pub(super) fn manual(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let axes: Vec<(&'static str, u32)> =
             self.mesh.axes().iter().copied().filter(|(_, size)| *size > 1).collect();
@@ -201,7 +201,7 @@ impl Emitter {
         self.push(&text, " -> ", shape, x.elem, x.exact && (!adds || !x.elem.is_rounded()))
     }
 
-    /// A collective whose only group has one device.
+    /// Emits a collective whose only group has one device.
     pub(super) fn alone(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && (t.elem.is_int() || t.elem == Elem::F32))?;
         let dim = c.below(x.rank());

@@ -157,7 +157,7 @@ impl Emitter {
         Some(())
     }
 
-    /// A `dynamic_slice` at constant positions, or a gather of rows at equal distances.
+    /// Emits a `dynamic_slice` at constant positions, or a gather of rows at equal distances.
     fn constant_slice(&mut self, c: &mut Choices<'_>, x: &Tensor) -> Option<()> {
         if c.one_in(2) {
             let sizes: Vec<i64> = x.shape.iter().map(|&n| 1 + c.below(n as usize) as i64).collect();

@@ -8,7 +8,7 @@ use shardc_ir::{DType, DTypeClass};
 use shardc_runtime::HostArray;
 use shardc_tests::root;
 
-/// The devices of all processes.
+/// The number of devices of all processes together.
 pub(crate) const DEVICES: usize = 8;
 
 /// A program for [`DEVICES`] devices.

@@ -89,7 +89,7 @@ struct Parameter {
     is_trained: bool,
     shape: Vec<f64>,
     reads: Reads,
-    /// Bytes of a stored element of the parameter; the next field is for the gradient.
+    /// Bytes of a stored element of the parameter; `gradient` has the bytes of an element of its gradient.
     kept: f64,
     gradient: f64,
 }

@@ -16,7 +16,7 @@ use shardc_strategy::{Role, Roles};
 pub(super) struct Reads {
     pub(super) is_forwards: bool,
     pub(super) is_backwards: bool,
-    /// Whether rows of the parameter are looked up; the next field is whether it is multiplied.
+    /// Whether rows of the parameter are looked up; `is_multiplied` tells whether the parameter is an operand of a matmul.
     pub(super) is_looked_up: bool,
     pub(super) is_multiplied: bool,
     /// Bits of an element that the uses need: the narrowest type on the path to the widest use.

@@ -173,7 +173,7 @@ fn prompts_of_different_lengths_end_together() {
                 }
                 for text in 0..4 {
                     let time = lengths[text] + more;
-                    // All four rows are this text.
+                    // All four rows contain the same text.
                     let tokens: Vec<i32> = (0..4).flat_map(|_| (0..time).map(|at| of(text, at))).collect();
                     let whole = Texts { is_split: false, ..texts }.whole(time.into());
                     let want = said(&whole, &mut whole.adopt(&weights).unwrap(), &[("tokens", &tokens)]);

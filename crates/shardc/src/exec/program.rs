@@ -51,7 +51,7 @@ impl Port {
         })
     }
 
-    /// The devices of a program, with the memory kind and memory layout of this parameter.
+    /// Returns the devices of a program, with the memory kind and memory layout of this parameter.
     ///
     /// # Errors
     /// A device does not have the memory kind.
@@ -342,8 +342,8 @@ impl Program {
         let mut lists: Vec<Vec<Buffer>> =
             vec![Vec::with_capacity(inputs.len()); self.executable.devices().len()];
         for (i, (port, array)) in self.inputs.iter().zip(inputs).enumerate() {
-            // `donate` is in ascending order. A buffer in another memory kind cannot be donated if the caller keeps the array, so a copy
-            // is donated.
+            // `donate` is in ascending order. If the caller keeps an array in a non-default memory kind, a copy of each buffer is donated,
+            // because the buffer itself cannot be donated.
             let is_lent = port.memory_kind.is_some() && port.is_donated && donate.binary_search(&i).is_err();
             let devices = self.executable.devices().iter();
             for (device, (list, buffer)) in devices.zip(lists.iter_mut().zip(array.into_buffers())) {

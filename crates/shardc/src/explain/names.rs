@@ -213,7 +213,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// A line, truncated if it is long, and the range of it to underline.
+/// Returns a line, truncated if it is long, and the range of the line to underline.
 fn excerpt(line: &str, from: usize, len: usize) -> (Option<String>, Option<(usize, usize)>) {
     let indent = line.len() - line.trim_start().len();
     let start = if from.saturating_sub(indent) + len > WIDTH - 20 { from.saturating_sub(12) } else { indent };

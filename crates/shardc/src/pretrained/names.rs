@@ -46,7 +46,7 @@ pub(super) fn places(family: Family, variable: &str) -> Option<Vec<(String, How)
 pub(super) struct Module {
     /// The name in shardc's model.
     pub(super) ours: &'static str,
-    /// The conversion of its weight.
+    /// The conversion of the module's weight.
     pub(super) how: How,
     /// The layer number, if there are several layers.
     pub(super) layer: Option<i64>,

@@ -229,7 +229,7 @@ pub(super) fn slice(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     Some(())
 }
 
-/// Scalar start indices of a slice: arguments and constants, in and out of bounds.
+/// Emits scalar start indices of a slice: arguments and constants, in and out of bounds.
 fn places(p: &mut Piece<'_>, shape: &[i64], sizes: &[i64]) -> Vec<Tensor> {
     let elem = p.rng.of(&["i32", "i64", "ui32", "i8"]);
     let all = shape.iter().zip(sizes);

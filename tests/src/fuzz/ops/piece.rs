@@ -243,7 +243,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Calls [`Piece::note`] if `is` is true.
+    /// Records the feature `class` with [`Piece::note`] if `is` is true.
     pub(super) fn note_if(&mut self, is: bool, class: &str) {
         if is {
             self.note(class);
@@ -262,12 +262,12 @@ impl<'a> Piece<'a> {
         format!("p{}_{}", self.number, self.next)
     }
 
-    /// The size of a dimension, which is rarely zero.
+    /// Draws the size of a dimension, which is rarely zero.
     pub(super) fn size(&mut self) -> i64 {
         if self.chance(60, "size 0") { 0 } else { self.rng.of(SIZES) }
     }
 
-    /// A shape of `rank` dimensions with at most a few thousand elements.
+    /// Draws a shape of `rank` dimensions with at most a few thousand elements.
     pub(super) fn shape_of(&mut self, rank: usize) -> Vec<i64> {
         let mut shape: Vec<i64> = (0..rank).map(|_| self.size()).collect();
         while shape.iter().product::<i64>() > 3000 {
@@ -277,13 +277,13 @@ impl<'a> Piece<'a> {
         shape
     }
 
-    /// A shape of one to three dimensions, rarely four.
+    /// Draws a shape of one to three dimensions, rarely four.
     pub(super) fn shape(&mut self) -> Vec<i64> {
         let rank = self.rng.of(&[1, 2, 2, 2, 3, 3, 4]);
         self.shape_of(rank)
     }
 
-    /// An argument with or without a sharding. [`filled`](super::values::filled) interprets `fill`.
+    /// Adds an argument with or without a sharding. [`filled`](super::values::filled) interprets `fill`.
     pub(super) fn argument(&mut self, shape: &[i64], elem: &'static str, fill: &str) -> Tensor {
         let tensor = Tensor { name: format!("%{}", self.fresh()), shape: shape.to_vec(), elem };
         let sharding = match self.rng.one_in(6) {
@@ -296,12 +296,12 @@ impl<'a> Piece<'a> {
         tensor
     }
 
-    /// An argument with numbers of both signs.
+    /// Adds an argument with numbers of both signs.
     pub(super) fn numbers(&mut self, shape: &[i64], elem: &'static str) -> Tensor {
         self.argument(shape, elem, "wide")
     }
 
-    /// A scalar, as a constant or an argument.
+    /// Emits a scalar, as a constant or an argument.
     pub(super) fn scalar(&mut self, elem: &'static str, value: i64) -> Tensor {
         if self.chance(5, "scalar argument") {
             return self.argument(&[], elem, &format!("only {value}"));
@@ -309,7 +309,7 @@ impl<'a> Piece<'a> {
         self.constant(&[], elem, &number(elem, value))
     }
 
-    /// A constant; `text` is the content of `dense<...>`.
+    /// Emits a constant; `text` is the content of `dense<...>`.
     pub(super) fn constant(&mut self, shape: &[i64], elem: &'static str, text: &str) -> Tensor {
         let attribute = format!("value = dense<{text}> : {}", ty(shape, elem));
         self.op1("stablehlo.constant", &[], &attribute, "", shape, elem)
@@ -321,14 +321,14 @@ impl<'a> Piece<'a> {
         self.body.push('\n');
     }
 
-    /// Another function of the module.
+    /// Adds another function to the module.
     pub(super) fn function(&mut self, text: &str) {
         for line in text.lines() {
             let _ = writeln!(self.functions, "// function {line}");
         }
     }
 
-    /// An operation in generic form. Returns its results.
+    /// Emits an operation in generic form, and returns its results.
     pub(super) fn op(
         &mut self,
         name: &str,
@@ -367,7 +367,7 @@ impl<'a> Piece<'a> {
         all
     }
 
-    /// An operation with one result.
+    /// Emits an operation with one result.
     pub(super) fn op1(
         &mut self,
         name: &str,
@@ -392,7 +392,7 @@ impl<'a> Piece<'a> {
         let _ = writeln!(self.results, "// result {}; {}{sharding}", tensor.name, tensor.ty());
     }
 
-    /// A region that combines two scalars of a type by an operation.
+    /// Returns the text of a region that combines two scalars of a type by an operation.
     pub(super) fn combiner(&mut self, op: &str, elem: &str) -> String {
         let n = self.fresh();
         let ty = ty(&[], elem);
@@ -401,14 +401,14 @@ impl<'a> Piece<'a> {
         )
     }
 
-    /// A region that returns the second of two scalars.
+    /// Returns the text of a region that returns the second of two scalars.
     pub(super) fn second(&mut self, elem: &str) -> String {
         let n = self.fresh();
         let ty = ty(&[], elem);
         format!("{{ ^bb0(%{n}a: {ty}, %{n}b: {ty}): \"stablehlo.return\"(%{n}b) : ({ty}) -> () }}")
     }
 
-    /// A region that compares two scalars.
+    /// Returns the text of a region that compares two scalars.
     pub(super) fn comparison(&mut self, direction: &str, elem: &str) -> String {
         let n = self.fresh();
         let ty = ty(&[], elem);
@@ -417,7 +417,7 @@ impl<'a> Piece<'a> {
         )
     }
 
-    /// An associative and commutative operation on a type, and an initial value.
+    /// Draws an associative and commutative operation on a type, and an initial value.
     pub(super) fn reducer(&mut self, elem: &'static str) -> (&'static str, Tensor) {
         let complex = elem.starts_with("complex");
         let names: &[&str] = match elem {

@@ -141,7 +141,7 @@ pub(super) fn fft(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     Some(())
 }
 
-/// The batch sizes and the order of square matrices.
+/// Draws the batch sizes and the number of rows of square matrices.
 fn matrices(p: &mut Piece<'_>) -> (Vec<i64>, i64) {
     let rank = p.rng.of(&[0, 1, 1, 2]);
     let batch: Vec<i64> = p.shape_of(rank).into_iter().map(|n| n.min(10)).collect();

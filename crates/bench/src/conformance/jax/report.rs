@@ -1,4 +1,4 @@
-//! The table of results, and the unlisted failures.
+//! Reports the results of the checks: a table, and the failures that are not listed as exceptions.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

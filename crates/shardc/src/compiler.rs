@@ -589,7 +589,7 @@ impl Propagated {
         shardc_stablehlo::print(&self.module, &PrintOptions::default())
     }
 
-    /// Returns the text in MLIR's generic form.
+    /// The program as text in MLIR's generic form, with a sharding on every value.
     #[must_use]
     pub fn generic_text(&self) -> String {
         generic_text(&self.module)

@@ -36,9 +36,9 @@ use crate::strategy::said;
 /// Whether adapters are merged into weights or removed from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
-    /// `W + s A B`.
+    /// Merges the adapters: `W + s A B`.
     Into,
-    /// `W - s A B`.
+    /// Removes merged adapters: `W - s A B`.
     OutOf,
 }
 

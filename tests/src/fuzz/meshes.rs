@@ -126,7 +126,7 @@ fn size(rng: &mut Rng, count: usize) -> String {
     }
 }
 
-/// A mesh of these axes.
+/// Returns the text of a mesh with the axes `names`.
 fn mesh(names: &[&str], rng: &mut Rng) -> String {
     let sizes: Vec<String> = if rng.one_in(10) {
         large(names.len(), rng)

@@ -260,7 +260,7 @@ fn size_everywhere(text: &str, rng: &mut Rng) -> Option<String> {
     Some(everywhere(text, &same, &new))
 }
 
-/// A number that is usually near the old number.
+/// Draws a number that is usually near the old number.
 fn near(old: &str, rng: &mut Rng) -> String {
     let Ok(n) = old.parse::<i128>() else { return rng.of(EDGES).to_owned() };
     match rng.below(8) {

@@ -200,7 +200,7 @@ impl Emitter {
         self.push(&text, " -> ", &shape, x.elem, x.exact)
     }
 
-    /// Adds to elements at pairs of indices.
+    /// Scatters with addition to elements at pairs of indices.
     pub(crate) fn scatter_pairs(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let (x, pairs, [i, j], left) = self.pairs(c)?;
         let taken = self.take_pairs(&x, &pairs, [i, j], &left);

@@ -1,4 +1,4 @@
-//! Manual computations, and collectives outside of them, which have a single participant.
+//! Manual computations. Outside of manual computations, each collective has only one device.
 
 use super::Choices;
 use super::emit::{Elem, Emitter, Tensor, list, ty};

@@ -142,7 +142,7 @@ fn safetensors_of_python_are_read() {
     let have = open(&path).unwrap();
     assert!(shown(&have) == want, "what we read of Python's file is something else");
     assert_eq!(have.metadata["format"], "pt");
-    // Written again, the file is identical.
+    // Writing the tensors again produces an identical file.
     let mut again = Vec::new();
     safetensors::write(&have, &mut again, &mut |_| {}).unwrap();
     assert!(again == fs::read(&path).unwrap(), "the bytes of the file are others");

@@ -240,7 +240,7 @@ impl Program {
         Ok(outputs)
     }
 
-    /// An output assembled from its blocks, including those of other processes.
+    /// Assembles an output from its blocks, including those of other processes.
     fn whole<'a>(
         &self,
         client: &Client,

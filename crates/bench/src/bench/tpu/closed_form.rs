@@ -89,7 +89,7 @@ fn parameter(input: &Value, i: usize, manifest: &Value, is_training: bool) -> Op
     is_parameter.then(|| product(&input["local_shape"]) * element)
 }
 
-/// The size of a floating-point element; `None` for types that cannot be parameters.
+/// Returns the size in bytes of a floating-point element, or `None` for types that cannot be parameters.
 fn bytes_of(dtype: &str) -> Option<f64> {
     match dtype {
         "f64" => Some(8.0),

@@ -164,7 +164,7 @@ impl Options {
         self.steps.map_or(all, |steps| steps.min(all))
     }
 
-    /// A progress bar for this number of steps.
+    /// A progress bar for `steps` steps.
     #[must_use]
     pub fn progress(&self, step: &Step, steps: u64) -> Progress {
         let bar = if self.losses { ProgressBar::hidden() } else { ProgressBar::new(steps) };

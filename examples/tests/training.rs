@@ -30,7 +30,7 @@ fn trains(program: &str, arguments: &[&str]) {
     trains_alike(program, arguments, &[arguments.to_vec()], 1e-4);
 }
 
-/// Checks that each configuration has the same losses as one device, within this relative tolerance.
+/// Checks that each configuration has the same losses as one device, within the relative tolerance `tolerance`.
 fn trains_alike(program: &str, arguments: &[&str], ways: &[Vec<&str>], tolerance: f64) {
     if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
         skip(Need::CpuPlugin, "training needs the CPU plugin (`shardc plugin install cpu` fetches it)");

@@ -70,7 +70,7 @@ impl Reference {
         Reference::on(client, original, inputs)
     }
 
-    /// Runs a program with these inputs on one device.
+    /// Runs a program with the given inputs on one device.
     ///
     /// # Errors
     /// The program does not compile or run.

@@ -33,7 +33,7 @@ pub(crate) fn options(given: &[String]) -> Result<Vec<(String, String)>> {
     given.iter().map(pair).collect()
 }
 
-/// Opens the store with this location as its root.
+/// Opens the store whose root is the location `place`.
 pub(crate) fn store(place: &str, options: &[(String, String)]) -> Result<Store> {
     Store::open(place, options).map_err(|error| usage(error.to_string()))
 }

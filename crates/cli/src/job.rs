@@ -152,7 +152,7 @@ impl HowArgs {
         }
     }
 
-    /// Returns these options with the machine of the target for memory estimates, unless the user chose a machine.
+    /// Returns the options with the target's machine for memory estimates, unless the user chose a machine.
     pub(crate) fn for_target(&self, kind: PluginKind, topology: Option<&str>) -> HowArgs {
         let of_target = match kind {
             PluginKind::Cuda => Some(Machine::Gpu),

@@ -192,7 +192,7 @@ fn host() -> Result<String> {
     host.map(str::to_owned).context("the output of `rustc -vV` has no host")
 }
 
-/// Makes cargo build with AddressSanitizer, an unstable feature that `RUSTC_BOOTSTRAP` enables in this compiler.
+/// Makes cargo build with AddressSanitizer, an unstable feature that `RUSTC_BOOTSTRAP` enables in a stable compiler.
 fn sanitized(command: &mut Command, host: &str, flags: Option<OsString>) {
     let mut flags = flags.unwrap_or_default();
     flags.push(" -Zsanitizer=address");

@@ -118,7 +118,7 @@ struct Devices {
 }
 
 impl Devices {
-    /// A client with at least this number of devices.
+    /// Returns a client with at least `devices` devices.
     fn at_least(&mut self, devices: usize) -> Result<&Client, String> {
         if self.client.as_ref().is_none_or(|(count, _)| *count < devices) {
             // There is only one client at a time, because each has one thread per device.

@@ -108,7 +108,7 @@ fn keep(work: &Work<'_>, case: u64, input: &[u8], finding: &Finding) -> io::Resu
     write(work, case, &smaller, finding)
 }
 
-/// Whether enough findings of this kind are saved.
+/// Whether enough findings of the kind `kind` are saved.
 pub(crate) fn is_known(dir: &Path, kind: &str) -> bool {
     let prefix = format!("{}.", slug(kind));
     let names = fs::read_dir(dir).into_iter().flatten().flatten();

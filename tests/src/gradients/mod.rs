@@ -63,8 +63,8 @@ fn changing(module: &Module, types: &[TypeId]) -> Vec<usize> {
 /// The interval of the random elements of an argument.
 pub type Range = (f64, f64);
 
-/// Draws random arrays of these types. Floats and integers are in their ranges; without a range, floats are between minus one and one, and
-/// integers are small. Booleans are also supported.
+/// Draws random arrays of the types `types`. Floats and integers are in the given ranges; without a range, floats are between minus one and
+/// one, and integers are small. Booleans are also supported.
 fn drawn(module: &Module, types: &[TypeId], ranges: &[Range], rng: &mut Rng) -> Option<Vec<HostArray>> {
     let of = |(i, &ty): (usize, &TypeId)| {
         let ty = module.types.as_tensor(ty)?;

@@ -230,7 +230,7 @@ impl Emitter {
         t.elem == Elem::I32 && t.exact || self.floats && t.elem == Elem::F32
     }
 
-    /// Whether a tensor of this shape is small enough.
+    /// Whether a tensor of the shape `shape` is small enough for a random program.
     pub(crate) fn fits(shape: &[i64]) -> bool {
         shape.len() <= 4 && shape.iter().product::<i64>() <= MOST_ELEMENTS
     }

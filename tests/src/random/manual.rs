@@ -10,12 +10,12 @@ struct Split {
     /// The size of the axis.
     size: i64,
     dim: usize,
-    /// Whether all axes are manual; otherwise only this axis is manual.
+    /// Whether all axes are manual; otherwise only `axis` is manual.
     all: bool,
 }
 
 impl Split {
-    /// The sharding of a tensor of this rank, sharded along a dimension or not.
+    /// Returns the sharding of a tensor of rank `rank`, whose dimension `dim`, if given, is sharded along the axis.
     fn sharding(&self, rank: usize, dim: Option<usize>) -> String {
         let open = if self.all { "" } else { "?" };
         let dims: Vec<String> = (0..rank)

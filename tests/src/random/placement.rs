@@ -75,8 +75,8 @@ impl Mesh {
             .collect()
     }
 
-    /// A sharding of a tensor of this rank: each axis, or each half of an axis, shards a random dimension or no dimension. In one of four
-    /// cases, the tensor is unreduced along the axes that shard no dimension.
+    /// Draws a sharding of a tensor of rank `rank`: each axis, or each half of an axis, shards a random dimension or no dimension. In one
+    /// of four cases, the tensor is unreduced along the axes that shard no dimension.
     pub(crate) fn sharding(&self, c: &mut Choices<'_>, rank: usize) -> String {
         // One number selects the open dimensions and whether the tensor is unreduced, because recipes have few numbers.
         let first = c.below(32);

@@ -1,8 +1,8 @@
 //! Counts the bytes that a device receives in every reshard on small meshes. They are compared with the bytes of its new block that the
 //! device lacks before the reshard, and with the bytes that it receives with XLA's partitioner.
 //!
-//! For the comparison with XLA, its partitioner runs on a program that consists of only the reshard. Its results are cached in a file,
-//! because they take minutes.
+//! For the comparison with XLA, XLA's partitioner runs on a program that consists of only the reshard. The results are cached in a file,
+//! because computing them takes minutes.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 

@@ -250,7 +250,7 @@ fn is_hybrid(sharding: Sharding) -> bool {
     matches!(sharding, Sharding::HybridShard | Sharding::HybridShardZero2)
 }
 
-/// The strategies that are possible on a mesh with this number of axes.
+/// The strategies that are possible on a mesh with `axes` axes.
 fn possible(axes: usize) -> impl Iterator<Item = (&'static str, Sharding)> {
     STRATEGIES.into_iter().filter(move |&(_, sharding)| axes > 1 || !is_hybrid(sharding))
 }

@@ -203,7 +203,7 @@ pub struct CollectiveReport {
     pub function: Option<CalledReport>,
     /// The operations that need the collective. There are several if their collectives were combined.
     pub serves: Vec<ServedReport>,
-    /// The operands and results of these operations, with the propagation paths of their axes.
+    /// The operands and results of the operations in `serves`, with the propagation paths of their axes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<ValueReport>,
 }

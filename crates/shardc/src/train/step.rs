@@ -50,9 +50,9 @@ pub(crate) struct VariableSharding<'a> {
 /// An input of an execution: a full array on the host, or an array on the devices with the step's sharding.
 #[derive(Clone, Copy, Debug)]
 pub enum Feed<'a> {
-    /// On the host.
+    /// A full array on the host.
     Host(&'a HostArray),
-    /// On the devices.
+    /// An array on the devices, with the step's sharding.
     Devices(&'a ShardedArray),
 }
 

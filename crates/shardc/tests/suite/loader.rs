@@ -25,7 +25,7 @@ fn client() -> Option<Client> {
     Some(Client::new(&plugin, ClientOptions { cpu_device_count: Some(8) }).unwrap())
 }
 
-/// A step of gradient descent on the squared distance to the rows, on this number of devices.
+/// A step of gradient descent on the squared distance to the rows, on `devices` devices.
 fn step(client: &Client, devices: i64) -> Step {
     let g = Graph::new("step", &Mesh::new(&[("data", devices)]).unwrap());
     let p = Scope::new(&g);

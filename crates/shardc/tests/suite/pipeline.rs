@@ -132,7 +132,7 @@ fn repeated_attempt_ends_early() {
     }
 }
 
-/// After the pass of this name, makes an operation use its own result as operand.
+/// After the named pass, makes an operation use its own result as operand.
 struct Damages(&'static str);
 
 impl Observer for Damages {

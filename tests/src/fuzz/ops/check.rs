@@ -235,7 +235,7 @@ pub(in crate::fuzz) fn run_on_many(input: &[u8], trace: &mut Trace) -> Result<()
     Ok(())
 }
 
-/// Whether an operation of this name has different sizes after partitioning.
+/// Whether an operation named `op` has different sizes after partitioning.
 fn is_in_parts(op: &str, parts: &Parts) -> bool {
     let types = |module: &Module| -> BTreeSet<Vec<String>> {
         let all = module.ops.values().filter(|o| o.kind.name() == op);

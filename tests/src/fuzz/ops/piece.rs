@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use crate::fuzz::Rng;
 
-/// Generates a program around the operation of this name; `None` if the random choices are not valid.
+/// Generates a program around the operation with the given name; `None` if the random choices are not valid.
 pub(super) type Drawer = fn(&mut Piece<'_>, &'static str) -> Option<()>;
 
 /// The axes of a mesh and the order of its devices.
@@ -93,7 +93,7 @@ impl Mesh {
             .collect()
     }
 
-    /// A sharding of a tensor of this rank: axes, sub-axes, open and closed dimensions.
+    /// Draws a sharding of a tensor of rank `rank`: axes, sub-axes, open and closed dimensions.
     pub(super) fn sharding(&self, rng: &mut Rng, rank: usize) -> String {
         // Each part is a name, a pre-size, a size, and the size of the axis.
         let mut parts: Vec<(&str, usize, usize, usize)> = Vec::new();

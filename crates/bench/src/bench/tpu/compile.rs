@@ -57,8 +57,8 @@ impl Compiler {
         })
     }
 
-    /// Returns the compiler's results for a program on this number of devices, from the cache if possible. If the compiler rejects the
-    /// program or aborts, the inner result is an error, which is also cached.
+    /// Returns the compiler's results for a program on `devices` devices, from the cache if possible. If the compiler rejects the program
+    /// or aborts, the inner result is an error, which is also cached.
     pub(super) fn compile(&self, topology: &str, mode: &str, program: &Path, devices: u64) -> Result<Side> {
         let kept = self.kept(topology, mode, program)?;
         if let Ok(json) = fs::read_to_string(&kept) {

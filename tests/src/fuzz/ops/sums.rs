@@ -326,7 +326,7 @@ pub(super) fn top_k(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     *out.last_mut()? = k;
     let x = p.numbers(&shape, elem);
     let all = p.op(name, &[&x], &format!("k = {k} : i64"), "", &[(&out, elem), (&out, "i32")]);
-    // Equal elements are frequent in `bf16`. Of two equal elements, `top_k` returns the one with the smaller index first.
+    // Equal elements are frequent in `bf16`. If two elements are equal, `top_k` returns the element with the smaller index first.
     all.iter().for_each(|t| p.result(t));
     Some(())
 }

@@ -476,7 +476,7 @@ fn each_all_reduce() -> Result<(), Failed> {
     Ok(())
 }
 
-/// In both modes, the correct program must produce the results of one device, and the breakage must be detected as the table specifies.
+/// In both modes, the correct program must produce the results of one device, and the breakage must be detected as its `noticed` specifies.
 fn run(breakage: &Breakage) -> Result<(), Failed> {
     let path = root().join("programs").join(breakage.program).with_extension("mlir");
     let source = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;

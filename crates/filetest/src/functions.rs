@@ -41,7 +41,7 @@ struct Run<'a> {
 /// # Errors
 /// The scratch folder cannot be written to, or bash does not start.
 pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<Vec<Function>, String> {
-    // Keyed by the index of the program and the line of the label, to merge the outcomes of several `RUN:` lines.
+    // The map is keyed by the index of the program and the line of the label, to merge the outcomes of several `RUN:` lines.
     let mut all: BTreeMap<(usize, usize), Function> = BTreeMap::new();
     let mut whole: BTreeMap<usize, Result<(), String>> = BTreeMap::new();
     let checker = Checker { scratch, path };

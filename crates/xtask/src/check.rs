@@ -126,7 +126,7 @@ impl CheckStep {
     }
 }
 
-/// Adds the working directory and the environment variables that tests read to a command.
+/// Sets the working directory of a command, and the environment variables that tests read.
 fn with_environment(mut command: Command, workspace: &Workspace, python: Option<&Path>) -> Command {
     command.current_dir(&workspace.root);
     if let Some(list) = required(|name| env::var_os(name), shared().is_some()) {

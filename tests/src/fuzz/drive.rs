@@ -332,7 +332,7 @@ fn cause(status: ExitStatus, words: &str) -> String {
     format!("ends the process ({status}) {}", line.trim()).trim().to_owned()
 }
 
-/// Writes an input that crashed its process to a file. The input is shrunk within the time limit.
+/// Shrinks an input that crashed its process, within the time limit, and writes the input to a file.
 fn keep(run: &Run, case: u64, finding: &Finding) -> io::Result<()> {
     if worker::is_known(&run.dir, &finding.kind) {
         return Ok(());

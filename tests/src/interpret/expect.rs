@@ -18,7 +18,7 @@ pub(super) enum Closeness {
 /// A value that a test checks.
 #[derive(Clone, Debug)]
 pub(super) struct Expectation {
-    /// The expected value. If it is not a constant of the test, `None`: the result on one device is then the expected value.
+    /// The expected value, or `None` if it is not a constant of the test. The result on one device is then the expected value.
     pub(super) expected: Option<HostArray>,
     pub(super) closeness: Closeness,
 }

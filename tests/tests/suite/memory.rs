@@ -87,7 +87,7 @@ fn strategies_match_tpu_memory_estimates() {
             // Larger deviations need a reason.
             let most = step["most"][words].as_f64();
             assert!(most.is_none() || step["why"].is_string(), "{name} {words} is let off without a reason");
-            // Rounded to three decimals, as in the table of docs/QUALITY.md.
+            // The ratio is rounded to three decimals, as in the table of docs/QUALITY.md.
             let ratio = (1000.0 * bytes(&ours, "peak").unwrap() / need(theirs).unwrap()).round() / 1000.0;
             if !(1.0 - ALL..=most.unwrap_or(1.0 + ALL)).contains(&ratio) {
                 writeln!(faults, "{name} {words}: {ratio:.3} of what the compiler takes").unwrap();

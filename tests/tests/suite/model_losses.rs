@@ -1,5 +1,5 @@
-//! Models have the same losses over twenty steps as the same models in flax, from the same weights and batches, on one device and on
-//! eight. Partitioned, they send no more bytes than XLA's partition of the flax step.
+//! Models have the same losses over twenty steps as the same models in flax, from the same weights and batches, on one device and on eight.
+//! The partitioned models send no more bytes than XLA's partition of the flax step.
 //!
 //! The values are from `data/model_losses.py`, which documents how weights and batches are derived from names.
 

@@ -265,7 +265,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The end of a line that is followed by an empty line, which is what FileCheck matches for `-EMPTY:`.
+/// Finds the end of a line that is followed by an empty line, as FileCheck does for `-EMPTY:`.
 fn empty_line(text: &str) -> Option<Match> {
     let bytes = text.as_bytes();
     let at = (0..bytes.len())

@@ -18,8 +18,8 @@ pub fn disagreement(index: usize, found: &ReplicaDisagreement) -> Error {
     Diagnostic::internal(DISAGREEMENT, message).into()
 }
 
-/// Attributes an error about devices that disagree to the program, if results of its manual computations may differ along axes
-/// that their shardings do not contain (SH0328). Other errors are returned unchanged.
+/// Returns an error that blames the program (SH0328), if devices disagree and results of the program's manual computations may differ along
+/// axes that their shardings do not contain. Other errors are returned unchanged.
 #[must_use]
 pub fn attribute_disagreement(original: &Module, error: Error) -> Error {
     let diagnostics = error.diagnostics();

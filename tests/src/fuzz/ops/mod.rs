@@ -1,4 +1,4 @@
-//! Every operation of the table with random attributes, regions and shapes.
+//! Every operation of the operation table (`shardc_ir::OpDef`), with random attributes, regions and shapes.
 //!
 //! An input is a mesh and some pieces: small programs around one operation. Each piece is partitioned separately. The accepted pieces are
 //! joined into one program, which is partitioned and run on its devices and on one device. The padding of arguments contains NaN or other

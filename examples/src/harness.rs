@@ -61,7 +61,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// These options with a default mesh and strategy, if the command line specifies none.
+    /// Returns the options with a default mesh and strategy, if the command line specifies none.
     ///
     /// # Panics
     /// The default mesh or strategy of the example is invalid.
@@ -100,9 +100,9 @@ impl Options {
         if model.activation_checkpointing { p.checkpointed(Keep::Nothing) } else { p }
     }
 
-    /// The devices: virtual devices of XLA's CPU plugin, unless another target is selected. If environment variables specify several
-    /// processes ([`ProcessOptions::from_variables`]), each process owns a subset of the devices, and the other processes must also be
-    /// started.
+    /// Creates a client of the devices: virtual devices of XLA's CPU plugin, unless another target is selected. If environment variables
+    /// specify several processes ([`ProcessOptions::from_variables`]), each process owns a subset of the devices, and the other processes
+    /// must also be started.
     ///
     /// # Errors
     /// The plugin or another process is missing.
@@ -164,7 +164,7 @@ impl Options {
         self.steps.map_or(all, |steps| steps.min(all))
     }
 
-    /// A progress bar for this number of steps.
+    /// A progress bar for `steps` steps.
     #[must_use]
     pub fn progress(&self, step: &Step, steps: u64) -> Progress {
         let bar = if self.losses { ProgressBar::hidden() } else { ProgressBar::new(steps) };
@@ -204,7 +204,7 @@ fn all(errors: &[Diagnostic]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// A batch, sharded over the axis "data" if the mesh has this axis. On other meshes, a strategy shards the batch.
+/// Shards a batch over the axis "data" if the mesh has this axis. On other meshes, a strategy shards the batch.
 #[must_use]
 pub fn batch(tensor: Tensor<'_>) -> Tensor<'_> {
     if tensor.graph().mesh().axis_size("data").is_none() {

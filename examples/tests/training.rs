@@ -31,7 +31,7 @@ fn trains(program: &str, arguments: &[&str]) {
     trains_alike(program, arguments, &[arguments.to_vec()], 1e-4);
 }
 
-/// Checks that each configuration has the same losses as one device, within this relative tolerance.
+/// Checks that each configuration has the same losses as one device, within the relative tolerance `tolerance`.
 fn trains_alike(program: &str, arguments: &[&str], ways: &[Vec<&str>], tolerance: f64) {
     if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
         skip(Need::CpuPlugin, "training needs the CPU plugin (`shardc plugin install cpu` fetches it)");
@@ -156,7 +156,7 @@ fn mixture_of_experts_trains() {
 const STRATEGIES: [(&str, &str); 3] =
     [("zero1", "data=8"), ("full_shard", "fsdp=8"), ("hybrid_shard_zero2", "node=2,fsdp=4")];
 
-/// The other strategies. The tests of `shardc-tests` run all of them on smaller steps.
+/// The strategies that are not in [`STRATEGIES`]. The tests of `shardc-tests` run all strategies on smaller steps.
 const OTHER_STRATEGIES: [(&str, &str); 3] =
     [("no_shard", "data=8"), ("shard_grad_op", "fsdp=8"), ("hybrid_shard", "node=2,fsdp=4")];
 
@@ -205,7 +205,7 @@ fn lora_adapters_train() {
     trains(env!("CARGO_BIN_EXE_lora"), &["--steps", "20"]);
 }
 
-/// Every test run has the same training on a smaller model (`adapters` in `shardc-tests`).
+/// Every test run trains the same adapters on a smaller model (`adapters` in `shardc-tests`).
 #[test]
 #[ignore = "slow: cargo xtask sweep --of tests"]
 fn qlora_adapters_train() {

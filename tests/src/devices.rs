@@ -28,8 +28,8 @@ static CLIENT: LazyLock<Result<Option<Mutex<Client>>, String>> = LazyLock::new(|
         .map_err(|e| e.to_string())
 });
 
-/// The devices, for one test at a time. A program with collectives waits for the threads of all its devices, so two concurrent programs
-/// would deadlock. `None`, reported once on standard error, if there is no plugin.
+/// Locks the devices for one test at a time. A program with collectives waits for the threads of all its devices, so two concurrent
+/// programs would deadlock. If there is no plugin, returns `None`, and reports this once on standard error.
 ///
 /// # Errors
 /// The plugin exists but does not load.
@@ -46,7 +46,7 @@ pub fn client() -> Result<Option<MutexGuard<'static, Client>>, String> {
 pub enum Verdict {
     /// Every output is correct.
     Equal,
-    /// These outputs differ.
+    /// Some outputs differ; the text names them.
     Wrong(String),
     /// The program is invalid, or was rejected by the back end or the comparison.
     Refused(String),
@@ -70,7 +70,7 @@ impl Reference {
         Reference::on(client, original, inputs)
     }
 
-    /// Runs a program with these inputs on one device.
+    /// Runs a program with the given inputs on one device.
     ///
     /// # Errors
     /// The program does not compile or run.

@@ -2,9 +2,9 @@
 //!
 //! [`devices`] runs partitioned programs. [`random`] generates programs from random numbers, and [`interpret`] generates programs from
 //! StableHLO's interpreter tests. [`conformance`] runs the checks of `cargo xtask conformance`, and [`fuzz`] those of `cargo xtask fuzz`.
-//! [`gradients`] compares derivatives with finite differences, and [`outline`] outlines pieces of programs into functions. [`steps`] has
-//! training steps built with shardc's graph builder, [`training`] has all training steps, without annotations. The runner of file tests is
-//! in [`shardc_filetest`].
+//! [`gradients`] compares derivatives with finite differences, and [`outline`] outlines operations of programs into functions. [`steps`]
+//! has training steps built with shardc's graph builder, [`training`] has all training steps, without annotations. The runner of file tests
+//! is in [`shardc_filetest`].
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Outlines pieces of programs into functions; inlining them restores the program.
+//! Outlines operations of programs into functions; inlining the functions restores the program.
 
 use shardc_ir::{
     AttrDict, EntityRef, Func, FuncId, Module, OpId, OpKind, Span, TensorSharding, TypeId, ValueId, ValueMap,
@@ -94,7 +94,7 @@ pub fn outline(module: &Module, func: FuncId, name: &str, seed: u64) -> Option<M
     Some(module)
 }
 
-/// Operations, and those in their regions.
+/// The operations `ops`, and all operations in their regions.
 fn with_inner(module: &Module, ops: &[OpId]) -> Vec<OpId> {
     let of = |&op: &OpId| {
         let regions = module.ops[op].regions.iter();

@@ -132,7 +132,7 @@ impl JaxStep {
     }
 }
 
-/// The steps of `data/training_steps.py` by name, if `SHARDC_PYTHON` names a Python to print them.
+/// Returns the steps of `data/training_steps.py` by name, if `SHARDC_PYTHON` names a Python interpreter that prints them.
 ///
 /// # Errors
 /// Python does not run, or has no JAX.

@@ -436,7 +436,7 @@ const BREAKAGES: &[Breakage] = &[
 ];
 
 fn main() -> ExitCode {
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let arguments = Arguments::from_args();
     let mut trials: Vec<Trial> = BREAKAGES.iter().map(|b| Trial::test(b.name, move || run(b))).collect();
@@ -444,8 +444,8 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// In a real training step, wrong groups of any all-reduce except one are not mistaken for rounding. The exception is the all-reduce of the
-/// softmax denominator: logits of random inputs are so far apart that each device's partial sum is zero or one.
+/// In a real training step, wrong groups of an all-reduce are detected, and not mistaken for rounding. The only exception is the all-reduce
+/// of the softmax denominator: logits of random inputs are so far apart that each device's partial sum is zero or one.
 fn each_all_reduce() -> Result<(), Failed> {
     let source = std::fs::read(root().join("programs/mlp_dp_tp_train.mlir"))?;
     let original = Compiler::read(&source).map_err(|e| e.to_string())?;
@@ -476,7 +476,7 @@ fn each_all_reduce() -> Result<(), Failed> {
     Ok(())
 }
 
-/// In both modes, the correct program must produce the results of one device, and the breakage must be detected as the table specifies.
+/// In both modes, the correct program must produce the results of one device, and the breakage must be detected as its `noticed` specifies.
 fn run(breakage: &Breakage) -> Result<(), Failed> {
     let path = root().join("programs").join(breakage.program).with_extension("mlir");
     let source = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;

@@ -33,7 +33,7 @@ const BACK_END: &[&str] = &["fft_thunk.cc", "Unsupported element type for DotThu
 enum Outcome {
     /// Results are equal; the number of functions that were partitioned separately.
     Equal(usize),
-    /// The outlined piece is dead, or the program is rejected.
+    /// The results of the outlined operations are unused, or the program is rejected.
     Passed,
 }
 
@@ -133,7 +133,7 @@ fn sweep() -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let trial = Trial::test("functions_not_inlined", || Ok(sweep()?));
     libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()

@@ -1,7 +1,7 @@
 //! Partitioned programs produce the results of their original programs, in both modes.
 //!
-//! Every program of `programs/` is a test, and so are real programs from the shared data, if available. Without the CPU plugin the tests
-//! report this and pass.
+//! Every program of `programs/` is a test, and so are real programs from the shared data, if available. Without the CPU plugin, the tests
+//! are skipped with a message.
 
 use std::{path::Path, process::ExitCode};
 
@@ -41,11 +41,11 @@ const NOT_IN_PARTS: [&str; 2] = ["SH0310", "SH0318"];
 /// Programs with warnings of [`NOT_IN_PARTS`], in addition to those in the folder [`RANDOM`].
 const WARNED: &[&str] = &["manual_uneven_free_axis", "two_device_orders"];
 
-/// The folder of programs that random programs were shrunk to (see `random.rs`).
+/// The folder of shrunk random programs (see `random.rs`).
 const RANDOM: &str = "programs/random";
 
 fn main() -> ExitCode {
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let arguments = Arguments::from_args();
     let folder = root().join("programs");

@@ -16,8 +16,8 @@ struct Sample {
     fuzzer: &'static str,
     seed: u64,
     cases: u64,
-    /// A stage, and how many of 100 cases must pass it: a fuzzer whose inputs all fail early tests little. If a case has several pieces,
-    /// each piece counts.
+    /// A stage, and how many of 100 cases must pass it: a fuzzer whose inputs all fail early tests little. If a case consists of several
+    /// small programs, each of them counts.
     passes: (&'static str, u64),
 }
 
@@ -33,7 +33,7 @@ const SAMPLES: &[Sample] = &[
 ];
 
 fn main() -> ExitCode {
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     match work_if_worker() {
         Ok(true) => return ExitCode::SUCCESS,

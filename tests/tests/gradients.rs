@@ -1,6 +1,6 @@
-//! Differentiates random programs. Checks that JVPs equal finite differences, that VJPs agree with JVPs, that both hold for second
-//! derivatives, and that a partitioned gradient equals the gradient on one device. A few functions of the shared data are checked in the
-//! same way with random shardings; `cargo xtask conformance gradients` checks all functions.
+//! Differentiates random programs. Checks that JVPs equal finite differences, and that VJPs agree with JVPs, also for second derivatives.
+//! Checks that a partitioned gradient equals the gradient on one device. A few functions of the shared data are checked in the same way
+//! with random shardings; `cargo xtask conformance gradients` checks all functions.
 //!
 //! `cargo test -p shardc-tests --test gradients` runs a few cases, `cargo xtask fuzz gradients --cases 10000` many more. A failed case is
 //! run again by its number: `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`.
@@ -126,7 +126,7 @@ fn main() -> ExitCode {
     if let Some(code) = quickly() {
         return code;
     }
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let trial = Trial::test("random gradients", || {
         sweep("gradients", CASES, &recipe(true), Recipe::text, check)?;

@@ -35,7 +35,7 @@ func.func @wrong() {
 "#;
 
 fn main() -> ExitCode {
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let mut trials = vec![
         Trial::test("draws_are_deterministic", draws_are_deterministic),

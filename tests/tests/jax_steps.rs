@@ -53,7 +53,7 @@ const STRATEGIES: &[(&str, &str)] = &[
 const EVERY: usize = 2;
 
 fn main() -> ExitCode {
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let trials = [("roles", known as fn(&Steps) -> Result<(), String>), ("values", equal)];
     let trials = trials.map(|(name, test)| {
@@ -67,8 +67,7 @@ fn main() -> ExitCode {
 
 type Steps = BTreeMap<String, JaxStep>;
 
-/// The inferred roles of each step's arguments are correct, with or without donations, and for any order of results or additional
-/// results.
+/// The inferred roles of each step's arguments are correct, with or without donations, and also if results are reordered or added.
 fn known(steps: &Steps) -> Result<(), String> {
     let mut faults = String::new();
     for (name, step) in steps {

@@ -2,7 +2,7 @@
 //!
 //! Every third program of `programs/` runs on eight devices of two and of four processes, in both modes. Large programs are omitted,
 //! because they compile slowly. A thorough run executes all programs in two processes in replica mode. The processes run this test binary.
-//! Each process compares its results with those that it computes on one device. Without the CPU plugin the test reports this and passes.
+//! Each process compares its results with those that it computes on one device. Without the CPU plugin, the test is skipped with a message.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -21,7 +21,7 @@ use shardc_tests::sample::is_thorough;
 use shardc_tests::skip::{Need, skipped};
 use shardc_tests::{files, root};
 
-/// The devices of all processes.
+/// The number of devices of all processes together.
 const DEVICES: usize = 8;
 
 /// The environment variable that passes the SPMD mode to the processes, in addition to the variables of their job.
@@ -31,7 +31,7 @@ const MODE: &str = "SHARDC_TEST_MODE";
 const LARGE: u64 = 16 << 10;
 
 fn main() -> ExitCode {
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     if let Ok(mode) = std::env::var(MODE) {
         return process(if mode == "partition" { SpmdMode::Partition } else { SpmdMode::Replica });
@@ -74,7 +74,7 @@ fn job(count: usize, mode: &str) -> Result<(), Failed> {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n").into()) }
 }
 
-/// Runs all programs in one process, in the same order as the others.
+/// Runs all programs in one process, in the same order as the other processes.
 #[expect(clippy::print_stdout, reason = "the test shows it where it fails")]
 fn process(mode: SpmdMode) -> ExitCode {
     let options = ProcessOptions::from_variables(|name| std::env::var(name).ok()).unwrap().unwrap();

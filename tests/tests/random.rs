@@ -1,4 +1,5 @@
-//! Random programs with random shardings. Partitioned and executed on eight virtual devices, they must produce the results of one device.
+//! Random programs with random shardings are partitioned and executed on eight virtual devices. They must produce the results of one
+//! device.
 //!
 //! `cargo test -p shardc-tests --test random` runs a few cases, `cargo xtask sweep --cases 2000 --seed 7` many more. A case depends only on
 //! the seed and its number, so a failed case can be run again: `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`. A failing program is
@@ -93,7 +94,7 @@ fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<
 }
 
 fn main() -> ExitCode {
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let trial = Trial::test("random programs", || {
         let check = |client: &Client, recipe: &Recipe, case| check(client, recipe, mode(case), case);

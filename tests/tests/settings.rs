@@ -178,7 +178,7 @@ fn split(mut module: Module, roles: &Roles, settings: &Settings, mesh: &str) -> 
     }
 }
 
-/// The partitioned step, if it is supported.
+/// Partitions a step. The inner error is the outcome of a step that is not supported.
 fn partitioned(program: &Program, case: &Case, number: u64) -> Result<Result<Output, Outcome>, Failure> {
     let mesh = case.mesh(program);
     let (original, roles) = program.on(mesh.split('@').next().unwrap());
@@ -251,7 +251,7 @@ fn compiled(plugin: &Path, program: &Program, case: &Case, number: u64) -> Resul
     }
 }
 
-/// The steps, or `None` with a message if there are none.
+/// Returns the steps. If there are none, prints a message and returns `None`.
 fn programs() -> Result<Option<Vec<Program>>, Failed> {
     let Some(jax) = jax_steps()? else {
         skipped(Need::Python, "SHARDC_PYTHON names no Python with jax")?;
@@ -294,7 +294,7 @@ fn main() -> ExitCode {
     if words.next().as_deref() == Some(CHILD_COMMAND) {
         return ExitCode::from(words.next().map_or(2, |path| run_child(Path::new(&path))));
     }
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let trials = [("values", values as fn() -> Result<(), Failed>), ("for TPUs", for_tpus)];
     let trials = trials.map(|(name, test)| Trial::test(name, test));

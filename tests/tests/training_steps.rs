@@ -36,7 +36,7 @@ const TOLERANCE: f64 = 1e-3;
 const ALIKE: f64 = 1e-3;
 
 fn main() -> ExitCode {
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let arguments = Arguments::from_args();
     let trials = match shared() {
@@ -183,7 +183,7 @@ fn run(client: &Client, module: &Module, inputs: &[HostArray]) -> Result<Vec<Hos
     program.run(client, inputs).map_err(|e| e.to_string())
 }
 
-/// For each gradient, the equal value of the step.
+/// Returns for each gradient the numerically equal value of the step.
 fn matching(
     client: &Client,
     step: &Module,
@@ -227,7 +227,7 @@ fn numbers(array: &HostArray) -> Vec<f64> {
     array.to_f64_vec()
 }
 
-/// The step with these values replaced by the results of `gradient` after the first.
+/// Returns the step with `values` replaced by the results of `gradient`, except its first result.
 fn replaced(step: &Module, mut gradient: Module, values: &[ValueId]) -> Module {
     let mut out = step.clone();
     let entry = gradient.entry().unwrap();

@@ -33,7 +33,7 @@ pub(crate) fn options(given: &[String]) -> Result<Vec<(String, String)>> {
     given.iter().map(pair).collect()
 }
 
-/// Opens the store with this location as its root.
+/// Opens the store whose root is the location `place`.
 pub(crate) fn store(place: &str, options: &[(String, String)]) -> Result<Store> {
     Store::open(place, options).map_err(|error| usage(error.to_string()))
 }
@@ -48,7 +48,7 @@ pub(crate) fn open(
     try_open(place, options, step, item)?.map_err(failure)
 }
 
-/// Like [`open`], except that an error of the checkpoint itself, not of the options, is the inner result.
+/// Opens a checkpoint as [`open`] does. An error of the checkpoint is the inner result; invalid options are the outer error.
 pub(crate) fn try_open(
     place: &str,
     options: &[(String, String)],

@@ -152,7 +152,7 @@ impl HowArgs {
         }
     }
 
-    /// Returns these options with the machine of the target for memory estimates, unless the user chose a machine.
+    /// Returns the options with the target's machine for memory estimates, unless the user chose a machine.
     pub(crate) fn for_target(&self, kind: PluginKind, topology: Option<&str>) -> HowArgs {
         let of_target = match kind {
             PluginKind::Cuda => Some(Machine::Gpu),
@@ -221,7 +221,8 @@ pub(crate) fn partition_until(
     if let (Some(chosen), Some(machine)) = (&mut chosen, how.machine) {
         chosen.settings = chosen.settings.for_machine(machine.into());
     }
-    // A strategy adds its own mesh to the program later, and requires static shapes, so these options are not passed to the compiler.
+    // A strategy later adds its own mesh to the program, and requires static shapes. Therefore `--mesh` and `--dim` are not passed to the
+    // compiler.
     let mesh = input.annotations.mesh.as_deref();
     let rest = AnnotationArgs { mesh: None, symbolic: SymbolicArgs::default(), ..input.annotations.clone() };
     let annotations = if chosen.is_some() { &rest } else { &input.annotations };

@@ -30,7 +30,7 @@ use crate::failure::{Failure, usage};
 use crate::ui::Ui;
 
 fn main() -> ExitCode {
-    // This must come before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     shardc::runtime::plugin::quiet_plugin_logs();
     let is_pass = |name: &str| shardc_shardy::find(name).is_some();
     let args = args::normalized(std::env::args_os().collect(), is_pass);

@@ -86,7 +86,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Returns the path to which another process writes the file that is later renamed to `path`.
+    /// Returns a temporary path for a file that another process writes. [`Outputs::commit`] renames the file to `path`.
     pub(crate) fn place(&mut self, path: &Path) -> Result<PathBuf> {
         if let Destination::File { target, .. } = Destination::of(path)
             && let Some(temporary) =

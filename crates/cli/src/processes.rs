@@ -9,7 +9,7 @@ use crate::failure::{Failure, usage};
 pub(crate) enum Place {
     /// The only process.
     Alone,
-    /// The launcher of this many processes.
+    /// The launcher of the job; contains the number of processes.
     Launcher(usize),
     /// One of several processes.
     Member(Box<ProcessOptions>),

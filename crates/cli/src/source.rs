@@ -28,7 +28,7 @@ impl Source {
         Ok(Source { name: path.display().to_string(), bytes })
     }
 
-    /// The text to which spans of diagnostics refer; empty if the program is not text.
+    /// Returns the text to which spans of diagnostics refer; the text is empty if the program is bytecode.
     pub(crate) fn text(&self) -> Cow<'_, str> {
         if shardc::is_bytecode(&self.bytes) {
             Cow::Borrowed("")

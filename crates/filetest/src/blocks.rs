@@ -54,7 +54,8 @@ impl<'a> Blocks<'a> {
         self.lines.iter().any(|(_, kind)| kind.is_some())
     }
 
-    /// The check lines of `block`, if given, and the label lines with the numbers `labels`. All other lines are blank.
+    /// Returns the program with only the check lines of `block`, if given, and the label lines with the numbers `labels`. All other lines
+    /// are blank.
     #[must_use]
     pub fn select(&self, block: Option<&Block>, labels: &[usize]) -> String {
         let mut out = String::new();

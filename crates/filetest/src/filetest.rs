@@ -160,7 +160,7 @@ pub fn substitute(command: &str, file: &Path, scratch: &Path) -> String {
     out
 }
 
-/// A path as a shell word; quoted only if necessary, so that `%t.mlir` stays readable.
+/// Converts a path to a shell word. The word is quoted only if necessary, so that `%t.mlir` stays readable.
 fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c));

@@ -41,7 +41,7 @@ struct Run<'a> {
 /// # Errors
 /// The scratch folder cannot be written to, or bash does not start.
 pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<Vec<Function>, String> {
-    // Keyed by the index of the program and the line of the label, to merge the outcomes of several `RUN:` lines.
+    // The map is keyed by the index of the program and the line of the label, to merge the outcomes of several `RUN:` lines.
     let mut all: BTreeMap<(usize, usize), Function> = BTreeMap::new();
     let mut whole: BTreeMap<usize, Result<(), String>> = BTreeMap::new();
     let checker = Checker { scratch, path };
@@ -227,7 +227,7 @@ mod tests {
         assert!(run.split && parse("sdy_opt %s").check.is_none() && !parse("sdy_opt %s").split);
     }
 
-    /// `cat` prints the program with its checks, so a check fails only if its text does not occur elsewhere.
+    /// The checked output is the program without its check lines, so a check fails if its text occurs nowhere else.
     #[test]
     fn a_failing_function_hides_no_other() -> Result<(), String> {
         let text = "// RUN: : -split-input-file; cat %s | grep -v CHECK | FileCheck %s\n\

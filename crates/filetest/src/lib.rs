@@ -30,7 +30,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests")
 }
 
-/// The folder of shared data, next to the checkout or given by `SHARDC_SHARED`; `None` if it does not exist.
+/// Returns the folder of shared data, next to the checkout or given by `SHARDC_SHARED`, or `None` if the folder does not exist.
 #[must_use]
 pub fn shared() -> Option<PathBuf> {
     let dir = env::var_os("SHARDC_SHARED").map_or_else(|| root().join("../../shared"), PathBuf::from);

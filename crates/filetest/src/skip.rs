@@ -31,7 +31,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// All needs.
+    /// All resources.
     pub const ALL: [Need; 8] = [
         Need::Shared,
         Need::Python,
@@ -58,7 +58,7 @@ impl Need {
         }
     }
 
-    /// The need with this name.
+    /// The resource that [`Need::word`] names `word`.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Need> {
         Need::ALL.into_iter().find(|need| need.word() == word)
@@ -74,7 +74,7 @@ impl fmt::Display for Need {
 /// Reports that a test is skipped because `need` is missing.
 ///
 /// # Errors
-/// `SHARDC_REQUIRE` requires it, or lists an unknown resource.
+/// `SHARDC_REQUIRE` requires the missing resource, or lists an unknown resource.
 pub fn skipped(need: Need, reason: &str) -> Result<(), String> {
     let list = env::var(REQUIRE).unwrap_or_default();
     if required(&list, need)? {

@@ -18,7 +18,8 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// The search path with our tools, and a file of this text in the same folder.
+/// Creates a temporary folder with the test tools and a file with the content `text`. Returns the folder, the search path and the parsed
+/// test.
 fn set_up(text: &str) -> Result<(tempfile::TempDir, OsString, FileTest), Failed> {
     let dir = tempfile::tempdir()?;
     let bin = dir.path().join("bin");

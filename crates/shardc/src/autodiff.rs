@@ -1,7 +1,7 @@
 //! Derivatives of programs: gradients, vector-Jacobian and Jacobian-vector products.
 //!
-//! A program is differentiated before or after it is annotated. The shardings of arguments, results and sharding constraints also apply to
-//! their gradients and tangents, which therefore need no further annotations.
+//! A program can be differentiated before or after it is annotated. The shardings of arguments, results and sharding constraints also apply
+//! to their gradients and tangents, which therefore need no further annotations.
 //!
 //! ```
 //! use shardc::{Compiler, autodiff};
@@ -59,7 +59,7 @@ pub fn arguments(module: &Module, names: &[&str]) -> Result<Vec<usize>, Error> {
     Ok(found)
 }
 
-/// The results of the entry function whose element type is a float or complex number.
+/// The indices of the entry function's results whose element type is a floating-point or complex type.
 ///
 /// # Errors
 /// The program has no entry function.
@@ -75,7 +75,7 @@ pub fn differentiable_results(module: &Module) -> Result<Vec<usize>, Error> {
 /// Makes the program return the gradient of its first result, a scalar, with respect to each argument whose index is in `wrt`.
 ///
 /// # Errors
-/// Those of [`differentiate`].
+/// The errors of [`differentiate`].
 pub fn grad(module: &mut Module, wrt: &[usize]) -> Result<(), Error> {
     differentiate(module, &Request::new(Derivative::Gradient, wrt, &[0]))
 }
@@ -84,26 +84,26 @@ pub fn grad(module: &mut Module, wrt: &[usize]) -> Result<(), Error> {
 /// `wrt`.
 ///
 /// # Errors
-/// Those of [`differentiate`].
+/// The errors of [`differentiate`].
 pub fn value_and_grad(module: &mut Module, wrt: &[usize]) -> Result<(), Error> {
     differentiate(module, &Request::new(Derivative::Gradient, wrt, &[0]).with_value())
 }
 
-/// Turns the program into its vector-Jacobian product: of the results with indices `of`, with respect to the arguments with indices `wrt`.
+/// Replaces the program by the vector-Jacobian product of the results with indices `of`, with respect to the arguments with indices `wrt`.
 /// A cotangent for each of these results is appended to the arguments. The program returns these results and a gradient for each of these
 /// arguments.
 ///
 /// # Errors
-/// Those of [`differentiate`].
+/// The errors of [`differentiate`].
 pub fn vjp(module: &mut Module, wrt: &[usize], of: &[usize]) -> Result<(), Error> {
     differentiate(module, &Request::new(Derivative::Vjp, wrt, of).with_value())
 }
 
-/// Turns the program into its Jacobian-vector product: of the results with indices `of`, with respect to the arguments with indices `wrt`.
+/// Replaces the program by the Jacobian-vector product of the results with indices `of`, with respect to the arguments with indices `wrt`.
 /// A tangent for each of these arguments is appended to the arguments. The program returns these results and a tangent for each of them.
 ///
 /// # Errors
-/// Those of [`differentiate`].
+/// The errors of [`differentiate`].
 pub fn jvp(module: &mut Module, wrt: &[usize], of: &[usize]) -> Result<(), Error> {
     differentiate(module, &Request::new(Derivative::Jvp, wrt, of).with_value())
 }

@@ -41,7 +41,7 @@ impl Compiler {
 
     /// Keeps composites of this name instead of replacing them by their decomposition. Each becomes a composite on local shapes, with a
     /// localized decomposition. Without a [rule](Compiler::rules), the sharding rule is derived from the decomposition. If the localized
-    /// decomposition communicates, the composite becomes a call (SH0361).
+    /// decomposition contains collectives, the composite becomes a call (SH0361).
     ///
     /// ```
     /// use shardc::Compiler;
@@ -148,7 +148,7 @@ impl Compiler {
         self
     }
 
-    /// A copy of this compiler for one compilation, whose time limit starts now.
+    /// Returns a copy of this compiler for one compilation. The time limit of the copy starts now.
     pub(crate) fn begun(&self) -> Compiler {
         let mut begun = self.clone();
         if let Some(limit) = begun.time_limit.take() {
@@ -157,7 +157,7 @@ impl Compiler {
         begun
     }
 
-    /// Makes the named function the entry of a module.
+    /// Makes the function selected by [`Compiler::entry`] the entry of a module.
     pub(crate) fn select_entry(&self, module: &mut Module) -> Result<(), Error> {
         match &self.entry {
             Some(name) => Ok(select_entry(module, name)?),

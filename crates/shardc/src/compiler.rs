@@ -76,7 +76,7 @@ pub struct Compiler {
 pub struct Propagated {
     /// The program, with global shapes and calls inlined.
     pub module: Module,
-    /// Warnings about a program that is valid, but may not be as the user expects.
+    /// Warnings: the program is valid, but its sharding may not be what the user expects.
     pub warnings: Vec<Diagnostic>,
     pub(crate) entry: FuncId,
     /// The functions that are not inlined.
@@ -124,9 +124,9 @@ impl Compiler {
         self
     }
 
-    /// Sets the byte threshold of cost warnings. Equal warnings are selected for printing ([`Output::warnings_to_print`]), or rejected by
-    /// [`Compiler::strict`], only if the total of their bytes reaches the threshold; 0 includes every warning. The default is 64 KiB, or
-    /// one hundredth of the bytes that each device sends in one execution, if that is less
+    /// Sets the byte threshold of cost warnings. A group of equal warnings is printed ([`Output::warnings_to_print`]) or rejected
+    /// ([`Compiler::strict`]) only if the total of its bytes reaches the threshold; 0 includes every warning. The default is 64 KiB, or one
+    /// hundredth of the bytes that each device sends in one execution, if that is less
     /// ([`warning_threshold`](shardc_passes::report::warnings::warning_threshold)).
     ///
     /// ```
@@ -252,7 +252,7 @@ impl Compiler {
         Ok(self.annotation(read.map_err(|e| e.to_diagnostic("spec", &format!("{target}={spec}")))?))
     }
 
-    /// [`Compiler::spec`] with a parsed argument.
+    /// Adds a parsed annotation, as [`Compiler::spec`] does for text.
     #[must_use]
     pub fn annotation(mut self, annotation: Annotation) -> Self {
         self.options.import.specs.push(annotation);
@@ -325,7 +325,7 @@ impl Compiler {
         Ok(module)
     }
 
-    /// Parses StableHLO like [`Compiler::read`], without verification: the other methods verify their input.
+    /// Parses StableHLO like [`Compiler::read`], but does not verify the module, because the other methods verify their input.
     ///
     /// # Errors
     /// All errors of the parser.
@@ -358,10 +358,11 @@ impl Compiler {
         self.propagate_observed(module, &mut ())?.ok_or_else(|| stopped().into())
     }
 
-    /// [`Compiler::propagate`] with an observer; returns `None` if the observer stops the passes early.
+    /// Propagates shardings as [`Compiler::propagate`] does, with an observer that is called between passes. Returns `None` if the observer
+    /// stops the passes early.
     ///
     /// # Errors
-    /// Those of [`Compiler::propagate`], and those of the observer.
+    /// The errors of [`Compiler::propagate`], and of the observer.
     pub fn propagate_observed(
         &self,
         module: Module,
@@ -369,7 +370,7 @@ impl Compiler {
     ) -> Result<Option<Propagated>, Error> {
         let mut pipeline = Pipeline::propagate();
         if self.options.propagate.rules == RuleSet::Shardy {
-            // As in Shardy, operations are not decomposed, and operations that decomposition would replace have no sharding rule.
+            // Decomposition is skipped, as in Shardy. The operations that it would replace have no sharding rule.
             pipeline = pipeline.without("decompose");
         }
         let mut context = self.begun().options;
@@ -410,7 +411,7 @@ impl Compiler {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Compiler::propagate`].
+    /// The errors of [`Compiler::propagate`].
     pub fn lint(&self, module: Module, options: &LintOptions) -> Result<LintReport, Error> {
         let Propagated { module, warnings, entry, .. } = self.import(module, &mut ())?;
         Ok(LintReport { warnings, ..lint(&module, entry, options)? })
@@ -456,35 +457,36 @@ impl Compiler {
     /// Partitions a parsed or built module.
     ///
     /// # Errors
-    /// Those of [`Compiler::partition`].
+    /// The errors of [`Compiler::partition`].
     pub fn partition_module(&self, module: Module) -> Result<Output, Error> {
         self.watch_module(module, &mut |_| {})
     }
 
-    /// [`Compiler::partition`], calling `watch` at the start of each stage.
+    /// Compiles a program as [`Compiler::partition`] does, and calls `watch` at the start of each stage.
     ///
     /// # Errors
-    /// Those of [`Compiler::partition`].
+    /// The errors of [`Compiler::partition`].
     pub fn watch(&self, source: &[u8], watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
         watch(Stage::Read);
         let module = Self::parse(source)?;
         self.watch_module(module, watch)
     }
 
-    /// [`Compiler::partition_module`], calling `watch` at the start of each stage.
+    /// Partitions a module as [`Compiler::partition_module`] does, and calls `watch` at the start of each stage.
     ///
     /// # Errors
-    /// Those of [`Compiler::partition`].
+    /// The errors of [`Compiler::partition`].
     pub fn watch_module(&self, module: Module, watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
         watch(Stage::Import);
         let mut stages = Stages { watch, now: Stage::Import };
         self.partition_observed(module, &mut stages)?.ok_or_else(|| stopped().into())
     }
 
-    /// [`Compiler::partition_module`], with an observer that is called between passes; `None` if the observer stops the compilation early.
+    /// Partitions a module as [`Compiler::partition_module`] does, with an observer that is called between passes. Returns `None` if the
+    /// observer stops the compilation early.
     ///
     /// # Errors
-    /// Those of [`Compiler::partition`], and those of the observer.
+    /// The errors of [`Compiler::partition`], and of the observer.
     pub fn partition_observed(
         &self,
         module: Module,
@@ -556,7 +558,7 @@ fn imported(
     if partition::import(pipeline, &mut module, context, observer)? == Flow::Stop {
         return Ok(None);
     }
-    // Looked up only after the passes, because removing functions changes the ids of others.
+    // The entry is looked up only after the passes, because removing functions changes the ids of other functions.
     let Some(entry) = module.entry() else { return Err(module.no_entry().into()) };
     let (warnings, kept) = (context.import_warnings().to_vec(), context.kept_functions().clone());
     Ok(Some(Propagated { module, warnings, entry, kept }))
@@ -587,7 +589,7 @@ impl Propagated {
         shardc_stablehlo::print(&self.module, &PrintOptions::default())
     }
 
-    /// Returns the text in MLIR's generic form.
+    /// The program as text in MLIR's generic form, with a sharding on every value.
     #[must_use]
     pub fn generic_text(&self) -> String {
         generic_text(&self.module)
@@ -607,8 +609,8 @@ impl Output {
         self.module.entry().map(|func| estimate(&self.module, func, self.machine)).unwrap_or_default()
     }
 
-    /// The temporaries of a device at its estimated peak, grouped by source lines of the front end, largest first. They are candidates for
-    /// sharding, for a narrower element type, or for rematerialization.
+    /// The temporaries that a device holds at its estimated memory peak, grouped by source lines of the front end, largest first. They are
+    /// candidates for sharding, for a narrower element type, or for rematerialization.
     #[must_use]
     pub fn at_peak(&self) -> Vec<InMemory> {
         self.module.entry().map(|func| at_peak(&self.module, func, self.machine)).unwrap_or_default()
@@ -670,7 +672,7 @@ impl Output {
         self.backend_code_for(Backend::Any)
     }
 
-    /// [`Output::backend_code`] for one of XLA's compilers, with its workarounds, as
+    /// Returns [`Output::backend_code`] with the workarounds that one of XLA's compilers needs, as
     /// [`Program::partitioned`](crate::exec::Program::partitioned) does for the devices of a client.
     ///
     /// # Errors

@@ -27,7 +27,7 @@ pub enum Error {
     /// The program or the options are invalid.
     #[error("{}", lines(.0))]
     Diagnostics(Vec<Diagnostic>),
-    /// A graph is invalid: `graph::Report` shows the lines of Rust that caused it.
+    /// A graph is invalid: `graph::Report` shows the Rust source lines that caused the error.
     #[error("{0}")]
     Graph(GraphErrors),
     /// An error of a plugin, a device or the back end's compiler.
@@ -116,8 +116,8 @@ impl Error {
         self.diagnostics().iter().any(|diagnostic| diagnostic.class == Class::Internal)
     }
 
-    /// The reason why the compilation was interrupted, if its [token](crate::Compiler::cancel_token) was cancelled or it reached its [time
-    /// limit](crate::Compiler::time_limit).
+    /// Returns the reason why the compilation was interrupted, if its [token](crate::Compiler::cancel_token) was cancelled or the
+    /// compilation reached its [time limit](crate::Compiler::time_limit).
     #[must_use]
     pub fn interruption(&self) -> Option<Interruption> {
         self.diagnostics().iter().find_map(|diagnostic| diagnostic.interruption)
@@ -139,7 +139,7 @@ impl Error {
         }
     }
 
-    /// The error in readable form: each diagnostic with its line of `source`.
+    /// The error in readable form: each diagnostic with the line of `source` that it refers to.
     #[must_use]
     pub fn render(&self, source_name: &str, source: &str, color: bool) -> String {
         match self {

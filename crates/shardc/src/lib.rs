@@ -28,10 +28,10 @@
 //! # }
 //! ```
 //!
-//! Errors and warnings are [`Diagnostic`]s; [`Error::render`] shows them under the source line.
+//! Errors and warnings are [`Diagnostic`]s; [`Error::render`] prints each under its source line.
 //!
-//! This crate is the public API, whose changes are in the change log. The crates that it depends on (`shardc-ir`, `shardc-passes`, ...) are
-//! internal and may change in any release.
+//! This crate is the public API; its changes are listed in the changelog. The crates that it depends on (`shardc-ir`, `shardc-passes`, ...)
+//! are internal and may change in any release.
 //!
 //! # Features
 //!
@@ -47,8 +47,8 @@
 //! | `nn` | `nn`: layers, models, optimizers | `strategy` |
 //! | `data` | `data`: data sets | |
 //! | `images` | data sets of JPEG and PNG files | `data` |
-//! | `statedict` | `statedict`: safetensors, files of PyTorch | |
-//! | `runtime` | `runtime` and `exec`: run programs through PJRT, and compare partitions with their original | |
+//! | `statedict` | `statedict`: safetensors and PyTorch files | |
+//! | `runtime` | `runtime` and `exec`: run programs through PJRT, and compare partitioned programs with their originals | |
 //! | `checkpoint` | `checkpoint`: sharded checkpoints | `runtime` |
 //! | `s3`, `gcs`, `azure` | checkpoints in object stores | `checkpoint` |
 //! | `train` | `train`: training steps; `pretrained`: weights of published models | `checkpoint`, `data`, `nn`, `statedict` |
@@ -192,7 +192,7 @@ pub mod nn {
     pub use shardc_nn::*;
 }
 
-/// Plugins, devices, arrays, and ahead-of-time compilation for absent devices. [`exec`] runs programs on these devices.
+/// Plugins, devices, arrays, and ahead-of-time compilation for absent devices. [`exec`] runs programs on the devices of a plugin.
 #[cfg(feature = "runtime")]
 pub mod runtime {
     #[doc(inline)]

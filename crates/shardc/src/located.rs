@@ -39,7 +39,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The position of a span in a text; `None` if the span is outside the text.
+    /// Returns the position of a span in a text, or `None` if the span is outside the text.
     #[must_use]
     pub fn of(span: Span, text: &str) -> Option<Place> {
         if !span.is_some() || text.is_empty() {

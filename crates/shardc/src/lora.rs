@@ -5,29 +5,16 @@
 //! use shardc::{Compiler, autodiff};
 //!
 //! # fn main() -> Result<(), shardc::Error> {
-//! let mut module = Compiler::parse(
-//!     br#"func.func @main(%w1: tensor<16x64xf32>, %w2: tensor<64x8xf32>, %x: tensor<4x16xf32>) -> tensor<f32> {
-//!       %zero = stablehlo.constant dense<0.0> : tensor<f32>
-//!       %h = stablehlo.dot_general %x, %w1, contracting_dims = [1] x [0]
-//!           : (tensor<4x16xf32>, tensor<16x64xf32>) -> tensor<4x64xf32>
-//!       %a = stablehlo.tanh %h : tensor<4x64xf32>
-//!       %y = stablehlo.dot_general %a, %w2, contracting_dims = [1] x [0]
-//!           : (tensor<4x64xf32>, tensor<64x8xf32>) -> tensor<4x8xf32>
-//!       %loss = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0, 1]
-//!           : (tensor<4x8xf32>, tensor<f32>) -> tensor<f32>
-//!       return %loss : tensor<f32>
-//!     }"#,
-//! )?;
-//! let lora = Lora::new(2, 4.0);
-//! let adapted = adapt(&mut module, &lora, &[])?;
-//! assert_eq!(adapted.adapters[0].map.name, "w1");
-//! assert!(adapted.others[0].is_output);
-//! assert_eq!(adapted.parameters.to_string(), "trainable params: 160 || all params: 1,696 || trainable%: 9.4340");
-//! let unmerged = merged(&module, &adapted, &lora, Merge::Into)?;
-//! assert_eq!(unmerged.entry().map(|func| unmerged.funcs[func].params.len()), Some(3));
-//! // A training step has gradients of the adapters only.
-//! let wrt = autodiff::arguments(&module, &["lora"])?;
-//! autodiff::value_and_grad(&mut module, &wrt)?;
+//! let mut module = Compiler::parse( br#"func.func @main(%w1: tensor<16x64xf32>, %w2: tensor<64x8xf32>, %x: tensor<4x16xf32>) ->
+//! tensor<f32> { %zero = stablehlo.constant dense<0.0> : tensor<f32> %h = stablehlo.dot_general %x, %w1, contracting_dims = [1] x [0] :
+//! (tensor<4x16xf32>, tensor<16x64xf32>) -> tensor<4x64xf32> %a = stablehlo.tanh %h : tensor<4x64xf32> %y = stablehlo.dot_general %a, %w2,
+//! contracting_dims = [1] x [0] : (tensor<4x64xf32>, tensor<64x8xf32>) -> tensor<4x8xf32> %loss = stablehlo.reduce(%y init: %zero) applies
+//! stablehlo.add across dimensions = [0, 1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<f32> return %loss : tensor<f32> }"#, )?; let lora =
+//! Lora::new(2, 4.0); let adapted = adapt(&mut module, &lora, &[])?; assert_eq!(adapted.adapters[0].map.name, "w1");
+//! assert!(adapted.others[0].is_output); assert_eq!(adapted.parameters.to_string(), "trainable params: 160 || all params: 1,696 ||
+//! trainable%: 9.4340"); let unmerged = merged(&module, &adapted, &lora, Merge::Into)?; assert_eq!(unmerged.entry().map(|func|
+//! unmerged.funcs[func].params.len()), Some(3)); // A training step computes gradients of the adapters only. let wrt =
+//! autodiff::arguments(&module, &["lora"])?; autodiff::value_and_grad(&mut module, &wrt)?;
 //! # Ok(())
 //! # }
 //! ```
@@ -49,9 +36,9 @@ use crate::strategy::said;
 /// Whether adapters are merged into weights or removed from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
-    /// `W + s A B`.
+    /// Merges the adapters: `W + s A B`.
     Into,
-    /// `W - s A B`.
+    /// Removes merged adapters: `W - s A B`.
     OutOf,
 }
 
@@ -65,11 +52,11 @@ pub fn adapt(module: &mut Module, lora: &Lora, roles: &[&str]) -> Result<Adapted
     strategy::adapt(module, lora, &said).map_err(Error::Diagnostics)
 }
 
-/// A program that computes the initial values of adapters, in the order of their arguments, from a key of two words: PyTorch's
-/// uniform initialization for every `A`, zeros for every `B`.
+/// Returns a program that computes the initial values of adapters from a random key of two 32-bit words: PyTorch's uniform initialization
+/// for every `A`, zeros for every `B`. The results are in the order of the adapters' arguments.
 ///
 /// # Errors
-/// An adapter has an impossible tensor size.
+/// The size of an adapter's tensor overflows.
 pub fn initial(module: &Module, adapted: &Adapted) -> Result<Module, Error> {
     let g = Graph::new("main", &one_device()?);
     let key = Key::from_tensor(g.parameter("key", [2], DType::UI32));
@@ -86,11 +73,12 @@ pub fn initial(module: &Module, adapted: &Adapted) -> Result<Module, Error> {
     finish(&g, &values)
 }
 
-/// A program that takes the weights of adapted layers and the adapters, and returns the weights with the adapters merged or removed.
+/// Returns a program that takes the weights of adapted layers and the adapters, and returns the weights with the adapters merged or
+/// removed.
 ///
 /// # Errors
-/// The weight has another user, whose value would change, or an integer type, to which the merged weight would be rounded (SH1252); an
-/// adapter has an impossible tensor size.
+/// A weight has another user, whose result would change, or has an integer type, to which the merged weight would be rounded (SH1252); the
+/// size of an adapter's tensor overflows.
 pub fn merged(module: &Module, adapted: &Adapted, lora: &Lora, merge: Merge) -> Result<Module, Error> {
     let kept_apart: Vec<Diagnostic> =
         adapted.adapters.iter().filter_map(|adapter| kept_apart(module, &adapter.map)).collect();
@@ -129,7 +117,7 @@ pub fn merged(module: &Module, adapted: &Adapted, lora: &Lora, merge: Merge) -> 
     Ok(out)
 }
 
-/// The error for a linear map whose adapters cannot be merged into its weight; `None` if they can.
+/// Returns an error if the adapters of a linear map cannot be merged into the weight.
 fn kept_apart(module: &Module, map: &LinearMap) -> Option<Diagnostic> {
     let (weight, (_, dtype)) = (name(module, map.weight), argument(module, map.weight));
     let why = if map.shares_weight {
@@ -146,7 +134,7 @@ fn kept_apart(module: &Module, map: &LinearMap) -> Option<Diagnostic> {
     )
 }
 
-/// `A B` with the shape of the weight argument.
+/// Returns the matmul `A B`, reshaped, transposed and padded to the shape of the weight argument.
 fn of_weight<'g>(map: &LinearMap, a: Tensor<'g>, b: Tensor<'g>) -> Tensor<'g> {
     let (stacked, along) = (map.stacked.len(), map.along().len());
     let front: Vec<i64> = (0..(stacked + along) as i64).collect();
@@ -182,7 +170,8 @@ fn of_weight<'g>(map: &LinearMap, a: Tensor<'g>, b: Tensor<'g>) -> Tensor<'g> {
                 value.pad(0.0, &low, &zeros.chain(high).collect::<Vec<_>>())
             }
             Reform::Row(dims) => {
-                // The innermost stack dimensions become the dimensions of the weight from which the row was taken.
+                // The slice of the weight was taken at indices of `dims`: the innermost stack dimensions become these dimensions of the
+                // weight.
                 let taken = rows - dims.len();
                 let rest: Vec<usize> =
                     (0..from.shape.len()).filter(|d| !dims.contains(&(*d as u32))).collect();

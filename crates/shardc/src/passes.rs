@@ -101,7 +101,7 @@ pub fn run(module: &mut Module, passes: &[&str]) -> Result<Vec<Diagnostic>, Erro
 /// Runs passes as [`run`] does, with an observer, in replica or partition mode (`mode`).
 ///
 /// # Errors
-/// Those of [`run`], and those of the observer.
+/// The errors of [`run`], and of the observer.
 pub fn run_with(
     module: &mut Module,
     passes: &[&str],

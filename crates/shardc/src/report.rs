@@ -1,4 +1,4 @@
-//! Graph errors with the lines of Rust that caused them.
+//! Graph errors with the Rust source lines that caused them.
 
 use std::fmt;
 use std::io::{IsTerminal, stderr};
@@ -21,8 +21,8 @@ use crate::Error;
 /// }
 /// ```
 ///
-/// The lines are read from source files below the current directory or one of its parents. For other files, only the positions are
-/// printed. Colors are used if the standard error is a terminal.
+/// The lines are read from source files below the current directory or one of its parents. For other files, only the positions are printed.
+/// Colors are used if standard error is a terminal.
 ///
 /// `?` also converts an [`Error`] to a report, and a report to an error:
 ///
@@ -75,8 +75,8 @@ impl From<Error> for Report {
 }
 
 impl Report {
-    /// The graph errors that caused `error`, with the lines of Rust; `None` if there are none. `error` may have any type, such as
-    /// `anyhow::Error` or `Box<dyn Error>`, if its source chain contains graph errors.
+    /// Returns the graph errors that caused `error`, with their Rust source lines; `None` if there are none. `error` may have any type,
+    /// such as `anyhow::Error` or `Box<dyn Error>`, if its source chain contains graph errors.
     ///
     /// ```
     /// use shardc::graph::{DType::F32, Graph, Mesh, Report};
@@ -140,7 +140,7 @@ impl fmt::Debug for Report {
 
 impl std::error::Error for Report {}
 
-/// The errors with their lines, in color if the standard error is a terminal.
+/// The errors with their source lines, in color if standard error is a terminal.
 fn rendered(errors: &GraphErrors) -> String {
     errors.render(&mut source, stderr().is_terminal())
 }

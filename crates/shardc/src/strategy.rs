@@ -128,7 +128,7 @@ pub fn apply(
 /// Annotates a training step as [`apply`] does, with the caller's own units, for example those of [`Units::by`].
 ///
 /// # Errors
-/// Those of [`apply`].
+/// The errors of [`apply`].
 pub fn apply_units(
     step: &mut Module,
     roles: &Roles,

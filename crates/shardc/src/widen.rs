@@ -22,7 +22,7 @@ pub(crate) fn wide(dtype: DType) -> DType {
     }
 }
 
-/// The array with widened elements of unchanged values; `None` if the conversion fails.
+/// Converts an array to the wide type of its elements, without changing their values. Returns `None` if the conversion fails.
 pub(crate) fn widen_array(array: &HostArray) -> Option<HostArray> {
     let to = wide(array.dtype);
     if to == array.dtype {
@@ -31,8 +31,8 @@ pub(crate) fn widen_array(array: &HostArray) -> Option<HostArray> {
     HostArray::from_f64(to, &array.shape, &array.to_f64_vec()).ok()
 }
 
-/// The module in double precision. `None` if that would change its meaning: it has calls that are specific to an element type, 8-bit or
-/// quantized types, which round by design, or operations unknown to shardc.
+/// Converts a module to double precision. Returns `None` if the conversion would change the module's meaning: the module has calls that are
+/// specific to an element type, 8-bit or quantized types, which round by design, or operations unknown to shardc.
 pub(crate) fn widen(module: &Module) -> Option<Module> {
     let mut module = module.clone();
     let ops: Vec<OpId> = module.bodies().flat_map(|body| module.walk(body)).collect();
@@ -112,7 +112,7 @@ fn means_the_same(module: &Module, op: OpId) -> bool {
     by_name && !data.operands.iter().chain(&data.results).any(rounds)
 }
 
-/// The wide type of each type of the module, by type index; `None` if a tuple has an unknown element type.
+/// Returns the wide type of each type of the module, by type index, or `None` if a tuple has an unknown element type.
 fn widen_types(module: &mut Module) -> Option<Vec<TypeId>> {
     let mut out = Vec::with_capacity(module.types.len());
     for i in 0..module.types.len() {

@@ -23,7 +23,7 @@ use crate::{
     workspace::{Workspace, cargo, which},
 };
 
-/// Features for lints and documentation: those of tests, and the other object stores.
+/// The features for lints and documentation: those of tests, and the object stores that tests do not use.
 const LINTED: [&str; 2] = ["--features", "shardc/s3,shardc-checkpoint/gcs,shardc-checkpoint/azure"];
 
 /// The program that runs tests in parallel.
@@ -126,7 +126,7 @@ impl CheckStep {
     }
 }
 
-/// Adds the working directory and the environment variables that tests read to a command.
+/// Sets the working directory of a command, and the environment variables that tests read.
 fn with_environment(mut command: Command, workspace: &Workspace, python: Option<&Path>) -> Command {
     command.current_dir(&workspace.root);
     if let Some(list) = required(|name| env::var_os(name), shared().is_some()) {
@@ -138,8 +138,8 @@ fn with_environment(mut command: Command, workspace: &Workspace, python: Option<
     command
 }
 
-/// The requirements that must be met, so that no test is skipped because of them. In continuous integration (`CI` is set), these are
-/// everything that setup installs, and the shared data if present. `None` outside of continuous integration.
+/// Returns the value of `SHARDC_REQUIRE`: the resources whose absence is a failure, not a skipped test. In continuous integration (`CI` is
+/// set), these are all resources that setup installs, and the shared data if present. Otherwise, returns `None`.
 fn required(variable: impl Fn(&str) -> Option<OsString>, has_shared: bool) -> Option<String> {
     let is_set = |name| variable(name).is_some_and(|value| !value.is_empty());
     if !is_set("CI") || is_set(skip::REQUIRE) {

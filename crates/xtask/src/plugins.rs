@@ -28,7 +28,8 @@ impl Plugin {
     }
 }
 
-/// Installs the pinned version of `plugin` into shardc's cache with the program `shardc`, unless `shardc plugin list` has one.
+/// Installs the pinned version of `plugin` into shardc's cache with the program `shardc`, unless `shardc plugin list` already lists a file
+/// of the plugin.
 ///
 /// # Errors
 /// `shardc` cannot be run, or the installation fails.

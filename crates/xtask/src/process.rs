@@ -47,7 +47,7 @@ pub fn step<T>(title: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     result
 }
 
-/// `4.2 s`, `3 min 05 s`.
+/// The duration as text, such as `4.2 s` or `3 min 05 s`.
 pub fn seconds(time: Duration) -> String {
     let s = time.as_secs_f64();
     if s < 60.0 { format!("{s:.1} s") } else { format!("{} min {:02} s", s as u64 / 60, s as u64 % 60) }

@@ -76,7 +76,7 @@ pub fn with_any_jax(named: Option<&Path>) -> Result<PathBuf> {
     }
 }
 
-/// The version of a package that is installed in the Python installation `python`; `None` if it is not installed.
+/// Returns the version of a package in the Python installation `python`, or `None` if the package is not installed.
 pub fn version_of(python: &Path, package: &str) -> Option<String> {
     let code = format!("import importlib.metadata as m; print(m.version('{package}'))");
     let out = Command::new(python).args(["-c", &code]).output().ok()?;
@@ -138,7 +138,7 @@ fn runs(python: &Path) -> bool {
     Command::new(python).args(["-c", ""]).status().is_ok_and(|status| status.success())
 }
 
-/// The value of an environment variable, if it is set and not empty.
+/// Returns the value of an environment variable, if the variable is set and not empty.
 fn set(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }

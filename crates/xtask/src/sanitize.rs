@@ -88,7 +88,7 @@ impl Part {
 const OPTIONS: &str =
     "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1";
 
-/// The text that only reports of errors contain, not those of warnings.
+/// The text that distinguishes a report of an error from a report of a warning.
 const FAULT: &str = "ERROR: ";
 
 /// The test that measures the memory of a process. It is skipped, because the sanitizer itself uses most of the memory.
@@ -192,7 +192,7 @@ fn host() -> Result<String> {
     host.map(str::to_owned).context("the output of `rustc -vV` has no host")
 }
 
-/// Makes cargo build with AddressSanitizer, an unstable feature that `RUSTC_BOOTSTRAP` enables in this compiler.
+/// Makes cargo build with AddressSanitizer, an unstable feature that `RUSTC_BOOTSTRAP` enables in a stable compiler.
 fn sanitized(command: &mut Command, host: &str, flags: Option<OsString>) {
     let mut flags = flags.unwrap_or_default();
     flags.push(" -Zsanitizer=address");

@@ -9,7 +9,8 @@ use crate::{process, workspace::Workspace};
 /// Unit tests of every crate, and the filetests.
 pub(crate) const QUICK: &str = "kind(lib) + kind(bin) + binary(filetests)";
 
-/// The filterset of the tests of crates with files that differ from a commit, including new files. `None` if there are no such files.
+/// Returns the filterset of the tests of crates with files that differ from a commit, including new files. Returns `None` if no file
+/// differs.
 pub(crate) fn changed(workspace: &Workspace, base: &str) -> Result<Option<String>> {
     let git = |args: &[&str]| process::output(Command::new("git").current_dir(&workspace.root).args(args));
     let files =
@@ -18,7 +19,7 @@ pub(crate) fn changed(workspace: &Workspace, base: &str) -> Result<Option<String
     Ok(filterset(files.lines().map(Path::new), &folders))
 }
 
-/// The filterset has a term for each crate with a changed file. It also has the filetests, because they run the entire compiler.
+/// Returns a filterset with a term for each crate that has a changed file, and with the filetests, because they run the entire compiler.
 ///
 /// The crate of integration tests is slow, so a file in `tests/tests` selects only its own tests, and a filetest selects only the
 /// filetests.
@@ -40,7 +41,8 @@ fn filterset<'f>(files: impl Iterator<Item = &'f Path>, folders: &[(&Path, &str)
     (!terms.is_empty()).then(|| terms.into_iter().collect::<Vec<_>>().join(" + "))
 }
 
-/// The term for a file in `tests/tests`: its test binary, or its module in the binary `suite`. `None` for another file.
+/// Returns the filterset term for a file in `tests/tests`: its test binary, or its module in the binary `suite`. Returns `None` for another
+/// file.
 fn of_test_file(file: &Path) -> Option<String> {
     let name = file.file_stem()?.to_str()?;
     let folder = file.parent()?;

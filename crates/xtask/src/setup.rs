@@ -36,7 +36,7 @@ pub fn run(others: &[Plugin]) -> Result<Option<PathBuf>> {
     })
 }
 
-/// Installs all missing dependencies but plugins, which `shardc` itself installs; returns the Python for tests, if any.
+/// Installs all missing dependencies except plugins, which `shardc` itself installs; returns the Python for tests, if any.
 pub fn to_build() -> Result<Option<PathBuf>> {
     system_packages()?;
     python::for_tests()

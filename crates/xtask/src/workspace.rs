@@ -81,7 +81,7 @@ impl Workspace {
     }
 }
 
-/// The first executable called `name` on the `PATH`; `None` if there is none.
+/// Finds the first executable called `name` on the `PATH`; `None` if there is none.
 pub fn which(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
 }
@@ -90,7 +90,7 @@ pub fn which(name: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// This program is built first, and installs LLVM: it must build quickly, and without LLVM.
+    /// `cargo xtask` is built first and installs LLVM, so it must build quickly and without LLVM.
     #[test]
     fn xtask_needs_neither_llvm_nor_the_compiler() {
         let mut tree = cargo();

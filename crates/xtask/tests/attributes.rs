@@ -25,7 +25,7 @@ const NAMES: &[&str] = &[
     SHARDING_RULE,
 ];
 
-/// The only file that may contain these names.
+/// The only file that may contain the attribute names.
 const HOME: &str = "ir/src/discardable.rs";
 
 #[test]

@@ -9,7 +9,7 @@ use shardc_filetest::program::cargo;
 /// The maximum number of crates in the dependency tree, including `shardc`.
 const MOST: usize = 45;
 
-/// Crates that must not be in this tree: they compile C, open connections, unpack archives, or belong to features.
+/// Crates that must not be in the dependency tree: they compile C, open connections, unpack archives, or belong to optional features.
 const ABSENT: &[&str] = &[
     "bindgen",
     "cc",

@@ -14,8 +14,8 @@ const WIDEST_CELL: usize = 200;
 /// The maximum number of lines in the changelog of a version.
 const LONGEST_CHANGELOG: usize = 65;
 
-/// Retired phrases and the standard terms that replace them; `docs/GLOSSARY.md` defines these. Longer words that begin with a phrase also
-/// match.
+/// Retired phrases and the standard terms that replace them; `docs/GLOSSARY.md` defines the standard terms. Longer words that begin with a
+/// phrase also match.
 const RETIRED: &[(&str, &str)] = &[
     ("addend", "partial sum, operand or term"),
     ("anew", "again"),

@@ -11,7 +11,7 @@ use shardc_runtime::plugin;
 use shardc_tests::conformance::Worker;
 
 fn main() -> ExitCode {
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     match work() {
         Ok(()) => ExitCode::SUCCESS,

@@ -55,7 +55,7 @@ fn options() -> Result<Options, String> {
 }
 
 fn main() -> ExitCode {
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let done = match work_if_worker() {
         Ok(true) => return ExitCode::SUCCESS,

@@ -1,8 +1,8 @@
 //! Runs StableHLO's interpreter tests with random shardings: `interpret [--seed N] [--draws N] [--keep DIR]
 //! [--after ID] FILE...`.
 //!
-//! At the start and the end of each program, the tool prints a line of words separated by tabs. From these lines, `cargo xtask conformance
-//! interpret` finds the program that was running if the back end ends the process. `--after` continues after that program.
+//! At the start and the end of each program, the tool prints a line of words separated by tabs. If the back end aborts the process, `cargo
+//! xtask conformance interpret` finds the program that was running from these lines. `--after` resumes after that program.
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
@@ -37,7 +37,7 @@ fn options() -> Result<Options, String> {
 }
 
 fn main() -> ExitCode {
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     match options().and_then(|options| run(&options)) {
         Ok(()) => ExitCode::SUCCESS,

@@ -18,7 +18,7 @@ pub(super) struct Gradients {
 }
 
 impl Gradients {
-    /// `{"dir", "name", "step"}`, where the step is
+    /// Runs a job `{"dir", "name", "step"}`, where the step is
     /// * `write`: writes value and gradients to the file `out`,
     /// * `derivatives`: compares the derivatives with finite differences, and forward with reverse mode, also for second derivatives, or
     /// * `partition`: shards arguments at random (`seed`), partitions (`mode`) and compares with one device. If `out` is given, writes the

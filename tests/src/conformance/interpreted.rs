@@ -29,7 +29,7 @@ const BATCHING_PASS: &str = "sdy-explicit-gather-scatter-batching";
 /// Tolerance relative to the largest value, for sums in a different order than that of the interpreter.
 const ROUNDING: f64 = 1e-6;
 
-/// `{"file", "mode"}`: runs the test with shardc's partitioner.
+/// Runs a job `{"file", "mode"}`: the test in `file`, with shardc's partitioner.
 pub(super) fn answer(job: &Value, devices: &mut Devices) -> Answer {
     let file = Path::new(job["file"].as_str().unwrap_or_default());
     let mode = if job["mode"] == "partition" { SpmdMode::Partition } else { SpmdMode::Replica };

@@ -167,7 +167,8 @@ fn partitioned(
     [Check::Passed, accepted, values]
 }
 
-/// The reason why JAX rejects a partitioned program; `None` if it parses and verifies, and compiles if the original does.
+/// Returns the reason why JAX rejects a partitioned program, or `None` if the program parses and verifies, and compiles if the original
+/// does.
 pub(super) fn refusal(opinion: &Opinion, compiles: bool) -> Option<String> {
     match opinion {
         Opinion::Accepted => None,

@@ -59,7 +59,7 @@ impl Answer {
         Answer { outcome, said: said.into(), figures: Vec::new() }
     }
 
-    /// The line of output.
+    /// The answer as one line of JSON.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut line = json!({ "outcome": self.outcome.to_string(), "said": self.said });
@@ -102,7 +102,7 @@ impl Worker {
         }
     }
 
-    /// The JAX process of the job's Python ([`Peer`]), and the other state that such a job needs.
+    /// The JAX process ([`Peer`]) of the Python interpreter that the job names, and the other state of the worker.
     fn with_peer(&mut self, job: &Value) -> (&mut Peer, &mut Verify, &mut Devices) {
         let python = Path::new(job["python"].as_str().unwrap_or_default());
         let known = self.peer.take().filter(|peer| peer.python() == python);
@@ -118,7 +118,7 @@ struct Devices {
 }
 
 impl Devices {
-    /// A client with at least this number of devices.
+    /// Returns a client with at least `devices` devices.
     fn at_least(&mut self, devices: usize) -> Result<&Client, String> {
         if self.client.as_ref().is_none_or(|(count, _)| *count < devices) {
             // There is only one client at a time, because each has one thread per device.

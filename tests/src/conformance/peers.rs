@@ -14,8 +14,8 @@ use super::{
     peer::{Opinion, Peer},
 };
 
-/// `{"file", "out" (a folder)}`: partitions the file on its own mesh in both modes. Each partition has to parse and verify in jaxlib's
-/// MLIR, and to compile on jaxlib's CPU client if the original does.
+/// Runs a job `{"file", "out" (a folder)}`: partitions the file on its own mesh in both modes. Each partition has to parse and verify in
+/// jaxlib's MLIR, and to compile on jaxlib's CPU client if the original does.
 pub(super) fn answer(job: &Value, peer: &mut Peer) -> Answer {
     let path = |name: &str| PathBuf::from(job[name].as_str().unwrap_or_default());
     let (file, out) = (path("file"), path("out"));

@@ -131,7 +131,7 @@ enum Event {
 /// A worker, and its state.
 struct Running {
     child: Child,
-    /// The running case, if any; the next field is its start time.
+    /// The running case, if any; `since` is its start time.
     case: Option<u64>,
     since: Instant,
     /// The next case.
@@ -332,7 +332,7 @@ fn cause(status: ExitStatus, words: &str) -> String {
     format!("ends the process ({status}) {}", line.trim()).trim().to_owned()
 }
 
-/// Writes an input that crashed its process to a file. The input is shrunk within the time limit.
+/// Shrinks an input that crashed its process, within the time limit, and writes the input to a file.
 fn keep(run: &Run, case: u64, finding: &Finding) -> io::Result<()> {
     if worker::is_known(&run.dir, &finding.kind) {
         return Ok(());
@@ -357,7 +357,7 @@ fn keep(run: &Run, case: u64, finding: &Finding) -> io::Result<()> {
     worker::write(&work, case, &input, finding)
 }
 
-/// How a process that runs the input in a file fails; `None` if it succeeds or takes too long.
+/// Runs the input in a file in a new process, and returns how the process fails; `None` if it succeeds or takes too long.
 fn ends(run: &Run, file: &std::path::Path) -> Option<String> {
     let words = format!("{} checkout 0 0 0 0 {}", run.fuzzer.name, file.display());
     let mut child = command(run, &words).ok()?.spawn().ok()?;
@@ -374,7 +374,7 @@ fn ends(run: &Run, file: &std::path::Path) -> Option<String> {
     (!out.status.success()).then(|| cause(out.status, &String::from_utf8_lossy(&out.stderr)))
 }
 
-/// Resident memory of a process in bytes; zero if unknown.
+/// Returns the resident memory of a process in bytes, or zero if it is unknown.
 fn resident(process: u32) -> u64 {
     let pages = fs::read_to_string(format!("/proc/{process}/statm")).ok();
     let pages = pages.and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());

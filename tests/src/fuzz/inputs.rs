@@ -17,7 +17,7 @@ use super::rng::{Rng, hash};
 use super::sources::Sources;
 use crate::devices::client;
 
-/// The prefix of the first line.
+/// The prefix of the first line of a fuzzer input, which names the defect and its seed.
 const LINE: &str = "// wrong: ";
 /// Number of compiled programs in the cache.
 const KEPT: usize = 24;

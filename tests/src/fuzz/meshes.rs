@@ -113,7 +113,7 @@ fn names(rng: &mut Rng) -> Vec<String> {
     (0..count).map(|n| format!("a{n}")).collect()
 }
 
-/// A size of an axis; the product of all sizes is usually small enough.
+/// Draws the size of an axis. The product of all sizes is usually small enough for the mesh to be valid.
 fn size(rng: &mut Rng, count: usize) -> String {
     match rng.below(24) {
         0 => rng.of(EDGES).to_owned(),
@@ -126,7 +126,7 @@ fn size(rng: &mut Rng, count: usize) -> String {
     }
 }
 
-/// A mesh of these axes.
+/// Returns the text of a mesh with the axes `names`.
 fn mesh(names: &[&str], rng: &mut Rng) -> String {
     let sizes: Vec<String> = if rng.one_in(10) {
         large(names.len(), rng)
@@ -151,7 +151,7 @@ fn large(count: usize, rng: &mut Rng) -> Vec<String> {
     (0..count).map(part).collect()
 }
 
-/// The device order: none, a valid order, or an order with repeated, missing or excessive devices.
+/// The device order: none, a valid order, or an order with repeated, missing or additional devices.
 fn ids(devices: i64, rng: &mut Rng) -> String {
     if !(0..=512).contains(&devices) || !rng.one_in(3) {
         return String::new();

@@ -34,7 +34,7 @@ pub struct Fuzzer {
     pub name: &'static str,
     /// A one-line description.
     pub about: &'static str,
-    /// The file extension of its inputs.
+    /// The file extension of the fuzzer's inputs.
     pub extension: &'static str,
     /// Whether the fuzzer runs programs. The back end then needs unlimited address space.
     pub runs: bool,

@@ -205,7 +205,7 @@ pub(crate) fn numbers(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-/// Splits a text into words, numbers, strings, blanks and single characters.
+/// Splits a text into words, numbers, strings, whitespace and single characters.
 fn tokens(text: &str) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut at = 0;
@@ -226,7 +226,7 @@ fn tokens(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-/// Tokens that are not blank.
+/// The tokens of a text, without whitespace.
 fn solid(text: &str) -> Vec<Range<usize>> {
     tokens(text).into_iter().filter(|t| !text[t.clone()].trim().is_empty()).collect()
 }
@@ -260,7 +260,7 @@ fn size_everywhere(text: &str, rng: &mut Rng) -> Option<String> {
     Some(everywhere(text, &same, &new))
 }
 
-/// A number that is usually near the old number.
+/// Draws a number that is usually near the old number.
 fn near(old: &str, rng: &mut Rng) -> String {
     let Ok(n) = old.parse::<i128>() else { return rng.of(EDGES).to_owned() };
     match rng.below(8) {

@@ -76,7 +76,7 @@ pub(crate) fn listed(diagnostics: &[Diagnostic]) -> String {
     diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// Checks that a valid program round-trips through its print, in both forms.
+/// Checks that printing and parsing leave a valid program unchanged, in both print forms.
 pub(crate) fn reads_back(stage: &str, module: &Module) -> Result<(), Finding> {
     for form in [PrintForm::Pretty, PrintForm::Generic] {
         let options = PrintOptions { form, ..PrintOptions::default() };
@@ -108,16 +108,16 @@ fn first_difference(a: &str, b: &str) -> String {
 }
 
 thread_local! {
-    /// The place and message of this thread's last panic.
+    /// The location and message of this thread's last panic.
     static PANIC: RefCell<Option<(String, String)>> = const { RefCell::new(None) };
     /// The nesting depth of [`quietly`] in this thread. A panic outside of [`quietly`] is a panic of the fuzzer, and is printed.
     static QUIET: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Runs code that may panic, and reports the place of a panic.
+/// Runs code that may panic, and reports the location of a panic.
 ///
 /// # Errors
-/// A panic.
+/// The code panics.
 pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, Finding> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -14,7 +14,7 @@ use super::rng::Rng;
 use super::sources::{Level, Sources};
 use super::text::gentle_and_valid;
 
-/// The prefix of the first line.
+/// The prefix of the first line of a fuzzer input, which lists the passes.
 const PASSES_LINE: &str = "// passes: ";
 
 pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {

@@ -34,7 +34,7 @@ pub(crate) fn reduced(input: &[u8], deadline: Instant, stays: &mut dyn FnMut(&[u
     fewer_words(pieces.concat(), deadline, stays)
 }
 
-/// Removes words of the list in the first line: passes, if the input names them.
+/// Removes words of a list in the first line of the input, such as a list of passes.
 fn fewer_words(input: Vec<u8>, deadline: Instant, stays: &mut dyn FnMut(&[u8]) -> bool) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(&input) else { return input };
     let Some((first, rest)) = text.split_once('\n').filter(|(first, _)| first.starts_with("// ")) else {

@@ -31,7 +31,8 @@ impl Report {
         100 * self.passed.get(stage).copied().unwrap_or(0) / self.cases.max(1)
     }
 
-    /// The outcomes of features generated within cases, counted under `@thing@class@what`: one line for each class of a thing.
+    /// Writes a table of the outcomes of generated features, with one line for each class of a thing. Stages named `@thing@class@what`
+    /// count these outcomes.
     fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rows: BTreeMap<(&str, &str), BTreeMap<&str, u64>> = BTreeMap::new();
         for (stage, &count) in &self.passed {

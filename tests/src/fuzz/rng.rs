@@ -33,12 +33,12 @@ impl Rng {
         mixed(self.0)
     }
 
-    /// A number below `limit`; zero if `limit` is zero.
+    /// Returns a number below `limit`, or zero if `limit` is zero.
     pub fn below(&mut self, limit: usize) -> usize {
         if limit == 0 { 0 } else { (self.word() % limit as u64) as usize }
     }
 
-    /// True with probability 1 in `n`.
+    /// Returns true with probability 1 in `n`.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }

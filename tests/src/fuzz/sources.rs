@@ -120,7 +120,7 @@ impl Sources {
         Ok(())
     }
 
-    /// A text program that reaches at least stage `least`, or any program if none is found.
+    /// Chooses a text program that reaches at least stage `least`, or any program if none is found.
     pub(crate) fn text(&self, rng: &mut Rng, least: Level) -> &Source {
         let key = rng.word();
         let found = (0..TRIES).map(|n| chosen(&self.texts, hash(&[key, n], "")));

@@ -39,7 +39,7 @@ pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// The program with a gentle change that keeps it valid, if a few attempts find such a change. With arbitrary changes, the parser would
+/// Applies a gentle change that keeps the program valid, if a few attempts find such a change. With arbitrary changes, the parser would
 /// reject half of all cases, and the verifier most of the others.
 pub(super) fn gentle_and_valid(text: String, rng: &mut Rng) -> String {
     for _ in 0..TRIES {

@@ -1,7 +1,7 @@
 //! The process that runs cases. It announces each case before the case starts.
 //!
-//! Lines on standard output are words separated by tabs: `begin CASE`; `end CASE MICROSECONDS PASSED REFUSED`; `found CASE KIND`. After
-//! the last kind of line, the finding is written to a file.
+//! Lines on standard output are words separated by tabs: `begin CASE`; `end CASE MICROSECONDS PASSED REFUSED`; `found CASE KIND`. After a
+//! `found` line, the finding is written to a file.
 
 use std::{
     fs,
@@ -108,7 +108,7 @@ fn keep(work: &Work<'_>, case: u64, input: &[u8], finding: &Finding) -> io::Resu
     write(work, case, &smaller, finding)
 }
 
-/// Whether enough findings of this kind are saved.
+/// Whether enough findings of the kind `kind` are saved.
 pub(crate) fn is_known(dir: &Path, kind: &str) -> bool {
     let prefix = format!("{}.", slug(kind));
     let names = fs::read_dir(dir).into_iter().flatten().flatten();
@@ -136,7 +136,7 @@ pub(crate) fn write(work: &Work<'_>, case: u64, input: &[u8], finding: &Finding)
     fs::write(work.dir.join(format!("{stem}.txt")), text)
 }
 
-/// The part of a file name that describes the finding.
+/// Converts the kind of a finding to a part of a file name.
 fn slug(kind: &str) -> String {
     let words = kind.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let mut slug = words.collect::<Vec<_>>().join("-").to_lowercase();

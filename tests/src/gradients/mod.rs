@@ -63,8 +63,8 @@ fn changing(module: &Module, types: &[TypeId]) -> Vec<usize> {
 /// The interval of the random elements of an argument.
 pub type Range = (f64, f64);
 
-/// Random arrays of these types. Floats and integers are in their ranges; without a range, floats are between minus one and one, and
-/// integers are small. Booleans are also supported.
+/// Draws random arrays of the types `types`. Floats and integers are in the given ranges; without a range, floats are between minus one and
+/// one, and integers are small. Booleans are also supported.
 fn drawn(module: &Module, types: &[TypeId], ranges: &[Range], rng: &mut Rng) -> Option<Vec<HostArray>> {
     let of = |(i, &ty): (usize, &TypeId)| {
         let ty = module.types.as_tensor(ty)?;
@@ -122,7 +122,7 @@ struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// `None` if nothing in the program can change by a small amount.
+    /// Draws arguments and tangents. Returns `None` if nothing in the program can change by a small amount.
     fn new(client: &'a Client, module: &'a Module, ranges: &[Range], rng: &mut Rng) -> Option<Case<'a>> {
         let func = &module.funcs[module.entry()?];
         let (wrt, of) = (changing(module, &func.params), changing(module, &func.results));
@@ -200,7 +200,8 @@ impl<'a> Case<'a> {
         Ok((found, compared, is_finite))
     }
 
-    /// Compares `<ct, J t>` with `<J^T ct, t>`, where `t` are tangents and `ct` cotangents. Unless `is_finite`, the two may differ.
+    /// Compares `<ct, J t>` with `<J^T ct, t>`, where `t` are tangents and `ct` cotangents. If `is_finite` is false, a difference is not an
+    /// error.
     fn against_each_other(
         &self,
         forward: &[HostArray],
@@ -302,8 +303,8 @@ struct Checked {
 }
 
 /// Differentiates a program in double precision in forward and reverse mode, at arguments in these ranges. Compares the derivatives with
-/// finite differences and with each other; if `again`, also those of the gradient. `None` if nothing in the program can change by a small
-/// amount, or if it has no form in double precision.
+/// finite differences and with each other; if `again`, also those of the gradient. Returns `None` if nothing in the program can change by a
+/// small amount, or if the program has no form in double precision.
 fn derivatives(
     client: &Client,
     module: &Module,

@@ -71,8 +71,9 @@ impl Pair {
         Ok(module)
     }
 
-    /// Compares derivatives with finite differences and with each other, including those of the gradient, in double precision. `None` if
-    /// the function differs in double precision, or rounds: its derivatives then round differently.
+    /// Compares derivatives with finite differences and with each other, including those of the gradient, in double precision. Returns
+    /// `None` if the function has no form in double precision, or reduces the precision explicitly, because its derivatives then round at
+    /// other points.
     ///
     /// # Errors
     /// A program is rejected, or numbers differ.

@@ -143,7 +143,7 @@ fn give_back(module: &mut Module, body: RegionId, results: &[ValueId]) -> Result
     Ok(())
 }
 
-/// Removes dead constants, which only checks used.
+/// Removes constants that only the removed checks used.
 fn drop_unused(module: &mut Module, body: RegionId) {
     let uses = module.uses();
     module.retain_ops(body, |module, op| {

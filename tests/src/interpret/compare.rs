@@ -65,7 +65,7 @@ fn step(dtype: DType) -> f64 {
     }
 }
 
-/// Both arrays if they are small, otherwise their first difference.
+/// Formats both arrays if they are small, otherwise their first difference.
 fn shown(expected: &HostArray, got: &HostArray) -> String {
     let (a, b) = (expected.to_f64_vec(), got.to_f64_vec());
     if a.len() <= 24 {

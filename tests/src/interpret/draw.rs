@@ -52,8 +52,8 @@ pub struct Drawn {
 }
 
 impl Draw {
-    /// The draw with this number for a test with this name. From the second draw on, shardings are uneven if possible; in the third, some
-    /// constants remain.
+    /// Returns the parameters of draw `number` for the test named `test`. From the second draw on, shardings are uneven if possible; in the
+    /// third, some constants remain.
     #[must_use]
     pub fn new(seed: u64, test: &str, number: u64) -> Draw {
         // The hash of the name is 64-bit FNV-1a.
@@ -293,7 +293,7 @@ impl Placer {
     }
 }
 
-/// Appends an axis, and merges adjacent sub-axes.
+/// Appends an axis or a sub-axis to a dimension, and merges adjacent sub-axes.
 fn push(dim: &mut Vec<AxisRef>, piece: AxisRef, mesh: &Mesh) {
     if let (Some(last), Some(sub)) = (dim.last_mut(), piece.sub)
         && last.axis == piece.axis

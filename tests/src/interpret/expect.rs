@@ -18,7 +18,7 @@ pub(super) enum Closeness {
 /// A value that a test checks.
 #[derive(Clone, Debug)]
 pub(super) struct Expectation {
-    /// The expected value. If it is not a constant of the test, `None`: the result on one device is then the expected value.
+    /// The expected value, or `None` if it is not a constant of the test. The result on one device is then the expected value.
     pub(super) expected: Option<HostArray>,
     pub(super) closeness: Closeness,
 }
@@ -48,7 +48,7 @@ pub(super) fn is_probe(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Opaque(spec) if &*spec.name == "interpreter.probe")
 }
 
-/// The value that an operation checks, and the expected value; `None` for other operations.
+/// Returns the value that an operation checks, and the expected value, or `None` if the operation is not a check.
 ///
 /// # Errors
 /// The check is unknown, or its constant cannot be read.

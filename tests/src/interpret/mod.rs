@@ -31,7 +31,7 @@ pub struct Test {
     pub program: Result<(Module, FuncId), String>,
 }
 
-/// The tests of a text: in each program, every function without parameters that checks something, or `main` if there is none.
+/// Finds the tests of a text: in each program, every function without parameters that checks something, or `main` if there is none.
 #[must_use]
 pub fn tests_of(text: &str) -> Vec<Test> {
     let mut tests: Vec<Test> = Vec::new();

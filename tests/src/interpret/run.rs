@@ -50,13 +50,14 @@ impl<'c> Runner<'c> {
     /// Runs a test on one device.
     ///
     /// # Errors
-    /// The back end cannot run it.
+    /// The back end cannot run the test.
     pub fn reference(&self, case: &Case) -> Result<Reference, String> {
         let (module, inputs) = plain(case);
         let run = || Program::single(self.client, &module)?.run(self.client, &inputs);
         match run() {
             Ok(results) => Ok(Reference(results)),
-            // Some collectives cannot be expressed for one device. The test then states all expected results.
+            // Some collectives cannot be expressed for one device. The results on one device are not needed if the test states all expected
+            // results.
             Err(_) if case.mesh.is_some() && case.expectations.iter().all(|e| e.expected.is_some()) => {
                 Ok(Reference(Vec::new()))
             }

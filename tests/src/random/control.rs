@@ -4,7 +4,7 @@ use super::Choices;
 use super::emit::{Elem, Emitter, Tensor, list};
 
 impl Emitter {
-    /// A `case` with two branches over the same tensors; every device has the same index.
+    /// Emits a `case` with two branches over the same tensors; every device has the same index.
     pub(super) fn case(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.elem == Elem::I32 || self.floats && t.elem == Elem::F32)?;
         let y = self.pick(c, |t| t.elem == x.elem && t.shape == x.shape)?;
@@ -20,7 +20,7 @@ impl Emitter {
         Some(())
     }
 
-    /// A loop of one to three iterations, with a counter and one or two tensors.
+    /// Emits a loop of one to three iterations, with a counter and one or two tensors.
     pub(super) fn while_loop(&mut self, c: &mut Choices<'_>, depth: usize) -> Option<()> {
         let mut carried = vec![self.pick(c, |_| true)?];
         if c.one_in(2) {
@@ -82,7 +82,7 @@ impl Emitter {
         Some(())
     }
 
-    /// An `if` whose predicate is the same on every device.
+    /// Emits an `if` whose predicate is the same on every device.
     pub(super) fn branch(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |_| true)?;
         let y = self.pick(c, |t| t.elem == x.elem && t.shape == x.shape)?;
@@ -108,7 +108,7 @@ impl Emitter {
         Some(())
     }
 
-    /// A call of a function, or a composite with a decomposition function.
+    /// Emits a call of a function, or a composite with a decomposition function.
     pub(super) fn call(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.elem.is_int() || t.elem == Elem::F32)?;
         let y = self.pick(c, |t| t.elem == x.elem && t.shape == x.shape)?;
@@ -132,7 +132,7 @@ impl Emitter {
         Some(())
     }
 
-    /// An `optimization_barrier` on two tensors.
+    /// Emits an `optimization_barrier` on two tensors.
     pub(super) fn barrier(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let both = [self.pick(c, |_| true)?, self.pick(c, |_| true)?];
         let n = self.fresh();
@@ -146,7 +146,7 @@ impl Emitter {
         Some(())
     }
 
-    /// A `map` over two tensors. A barrier follows it, because XLA crashes when it reverses a map.
+    /// Emits a `map` over two tensors, followed by a barrier, because XLA crashes when it reverses a map.
     pub(super) fn map(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && (t.elem.is_int() || t.elem == Elem::F32))?;
         let y = self.pick(c, |t| t.elem == x.elem && t.shape == x.shape)?;

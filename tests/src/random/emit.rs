@@ -51,7 +51,7 @@ impl Elem {
         matches!(self, Elem::F32 | Elem::C64)
     }
 
-    /// The smallest and the largest value of the type; two arbitrary numbers for complex types, which have no order.
+    /// Returns the smallest and the largest value of the type, or two arbitrary numbers for complex types, which have no order.
     pub(crate) fn extremes(self) -> [&'static str; 2] {
         match self {
             Elem::I32 => ["-2147483648", "2147483647"],
@@ -177,7 +177,7 @@ impl Emitter {
         self.scope.push(Tensor { name, shape, elem, exact: true });
     }
 
-    /// An unused name.
+    /// Returns the number of an unused value name.
     pub(crate) fn fresh(&mut self) -> usize {
         self.next += 1;
         self.next - 1
@@ -219,8 +219,8 @@ impl Emitter {
         self.indent -= 2;
     }
 
-    /// Whether comparing the elements of a tensor gives the same result on every platform. Random floats in double precision are rarely
-    /// equal.
+    /// Whether comparing the elements of a tensor gives the same result on every platform. Floats are compared only if they are preferred:
+    /// in double precision, random floats are rarely equal.
     pub(crate) fn compares(&self, t: &Tensor) -> bool {
         t.elem.is_int() && t.exact || self.floats && t.elem == Elem::F32
     }
@@ -230,12 +230,12 @@ impl Emitter {
         t.elem == Elem::I32 && t.exact || self.floats && t.elem == Elem::F32
     }
 
-    /// Whether a tensor of this shape is small enough.
+    /// Whether a tensor of the shape `shape` is small enough for a random program.
     pub(crate) fn fits(shape: &[i64]) -> bool {
         shape.len() <= 4 && shape.iter().product::<i64>() <= MOST_ELEMENTS
     }
 
-    /// An operation with one result. The line is `text`, then `join`, then the type of the result.
+    /// Emits an operation with one result. The line is `text`, then `join`, then the type of the result.
     pub(crate) fn push(&mut self, text: &str, join: &str, shape: &[i64], elem: Elem, exact: bool) -> Tensor {
         let name = format!("%{}", self.fresh());
         self.line(&format!("{name} = {text}{join}{}", ty(shape, elem)));
@@ -244,7 +244,7 @@ impl Emitter {
         tensor
     }
 
-    /// Operation `name` on tensors: `name %a, %b, attributes : (types) -> type`.
+    /// Emits the operation `name` on tensors: `name %a, %b, attributes : (types) -> type`.
     pub(crate) fn apply(
         &mut self,
         name: &str,
@@ -264,12 +264,12 @@ impl Emitter {
         self.used.extend(operands.iter().map(|t| t.name.clone()));
     }
 
-    /// A scalar constant, which other operations do not use.
+    /// Emits a scalar constant, which later random operations do not use.
     pub(crate) fn scalar(&mut self, elem: Elem, text: &str) -> Tensor {
         self.constant(text, &[], elem)
     }
 
-    /// A random tensor in scope; recent tensors are more likely.
+    /// Chooses a random tensor in scope that satisfies `fits`; recent tensors are more likely.
     pub(crate) fn pick(&self, c: &mut Choices<'_>, fits: impl Fn(&Tensor) -> bool) -> Option<Tensor> {
         let candidates: Vec<&Tensor> = self.scope.iter().filter(|t| fits(t)).collect();
         let n = candidates.len();
@@ -281,20 +281,20 @@ impl Emitter {
         candidates.get(at).map(|&t| t.clone())
     }
 
-    /// Another function of the module.
+    /// Adds another function to the module.
     pub(crate) fn function(&mut self, text: &str) {
         self.functions += text;
         self.functions.push('\n');
     }
 
-    /// A constant tensor, which other operations do not use. `text` is the content of `dense<...>`.
+    /// Emits a constant tensor, which later random operations do not use. `text` is the content of `dense<...>`.
     pub(crate) fn constant(&mut self, text: &str, shape: &[i64], elem: Elem) -> Tensor {
         let tensor = self.push(&format!("stablehlo.constant dense<{text}>"), " : ", shape, elem, true);
         self.scope.pop();
         tensor
     }
 
-    /// A constant list of 64-bit integers: its name and type.
+    /// Emits a constant list of 64-bit integers, and returns its name and type.
     pub(crate) fn numbers(&mut self, numbers: &[i64]) -> (String, String) {
         let (name, ty) = (format!("%{}", self.fresh()), format!("tensor<{}xi64>", numbers.len()));
         self.line(&format!("{name} = stablehlo.constant dense<[{}]> : {ty}", list(numbers)));

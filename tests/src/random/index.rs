@@ -18,7 +18,8 @@ struct Take {
 }
 
 impl Take {
-    /// The slices of `x` at `indices`: the dimensions of the indices come first, then the others of `x`.
+    /// Draws the parameters of a gather of slices of `x` at `indices`. In the result, the dimensions of the indices precede the offset
+    /// dimensions, or follow them if `offset_first`.
     fn new(
         c: &mut Choices<'_>,
         x: &Tensor,
@@ -113,7 +114,7 @@ impl Emitter {
         Self::fits(&take.slices).then_some((x, indices, take))
     }
 
-    /// A tensor, pairs of indices into two of its dimensions, these dimensions, and the other dimensions.
+    /// Draws a tensor, pairs of indices into two of its dimensions, these two dimensions, and the remaining dimensions.
     fn pairs(&mut self, c: &mut Choices<'_>) -> Option<(Tensor, Tensor, [usize; 2], Vec<usize>)> {
         let x = self.pick(c, |t| t.rank() > 1)?;
         let i = c.below(x.rank());
@@ -135,7 +136,8 @@ impl Emitter {
         Some((x, pairs, [i, j], left))
     }
 
-    /// The numbers below `n`, in a form that front ends emit: an iota, an iota to whose negative elements `n` is added, or a quotient.
+    /// Emits the numbers below `n`, in a form that front ends emit: an iota, an iota to whose negative elements `n` is added, or a
+    /// quotient.
     fn count(&mut self, c: &mut Choices<'_>, n: i64, elem: Elem) -> Option<Tensor> {
         // The dividend of the quotient counts to twice `n`, which must fit in eight bits.
         let way = if n < 64 { c.below(3) } else { 0 };
@@ -198,7 +200,7 @@ impl Emitter {
         self.push(&text, " -> ", &shape, x.elem, x.exact)
     }
 
-    /// Adds to elements at pairs of indices.
+    /// Scatters with addition to elements at pairs of indices.
     pub(crate) fn scatter_pairs(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let (x, pairs, [i, j], left) = self.pairs(c)?;
         let taken = self.take_pairs(&x, &pairs, [i, j], &left);

@@ -1,4 +1,4 @@
-//! Manual computations, and collectives outside of them, which have a single participant.
+//! Manual computations. Outside of manual computations, each collective has only one device.
 
 use super::Choices;
 use super::emit::{Elem, Emitter, Tensor, list, ty};
@@ -10,12 +10,12 @@ struct Split {
     /// The size of the axis.
     size: i64,
     dim: usize,
-    /// Whether all axes are manual; otherwise only this axis is manual.
+    /// Whether all axes are manual; otherwise only `axis` is manual.
     all: bool,
 }
 
 impl Split {
-    /// The sharding of a tensor of this rank, sharded along a dimension or not.
+    /// Returns the sharding of a tensor of rank `rank`, whose dimension `dim`, if given, is sharded along the axis.
     fn sharding(&self, rank: usize, dim: Option<usize>) -> String {
         let open = if self.all { "" } else { "?" };
         let dims: Vec<String> = (0..rank)
@@ -30,7 +30,7 @@ impl Split {
 }
 
 impl Emitter {
-    /// A manual computation along one axis or all axes.
+    /// Emits a manual computation along one axis or all axes.
     pub(super) fn manual(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let axes: Vec<(&'static str, u32)> =
             self.mesh.axes().iter().copied().filter(|(_, size)| *size > 1).collect();
@@ -128,7 +128,7 @@ impl Emitter {
                 (self.meet("all_gather", &sum, &attributes, &shape, false), None)
             }
             3 => {
-                // The permute is a cyclic shift, or a shift in which the first device receives nothing.
+                // The collective-permute is a cyclic shift, or a shift in which the first device receives nothing.
                 let last = if c.one_in(2) { 1 } else { 0 };
                 let pairs: Vec<Vec<usize>> = groups
                     .iter()
@@ -201,7 +201,7 @@ impl Emitter {
         self.push(&text, " -> ", shape, x.elem, x.exact && (!adds || !x.elem.is_rounded()))
     }
 
-    /// A collective whose only group has one device.
+    /// Emits a collective whose only group has one device.
     pub(super) fn alone(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && (t.elem.is_int() || t.elem == Elem::F32))?;
         let dim = c.below(x.rank());

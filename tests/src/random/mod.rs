@@ -72,7 +72,7 @@ impl<'a> Choices<'a> {
         Choices { rest: numbers.iter() }
     }
 
-    /// A number in `0..n`, or zero if `n` is zero.
+    /// Returns a number in `0..n`, or zero if `n` is zero.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         let number = usize::from(self.rest.next().copied().unwrap_or(0));
         if n == 0 { 0 } else { number % n }
@@ -83,7 +83,7 @@ impl<'a> Choices<'a> {
         things[self.below(things.len())]
     }
 
-    /// True with probability 1 in `n`, and false if numbers are missing.
+    /// Returns true with probability 1 in `n`, and false if numbers are missing.
     pub(crate) fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == n - 1
     }

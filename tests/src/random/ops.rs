@@ -114,7 +114,7 @@ impl Emitter {
         Some(())
     }
 
-    /// An elementwise operation on two tensors of one type.
+    /// Emits an elementwise operation on two tensors of one type.
     pub(super) fn combine(&mut self, c: &mut Choices<'_>, x: &Tensor, y: &Tensor) -> Tensor {
         let (name, exact) = match x.elem {
             Elem::F32 => c.of(&[
@@ -172,7 +172,7 @@ impl Emitter {
         Some(())
     }
 
-    /// A reshape that merges dimensions, splits a dimension, or does both.
+    /// Emits a reshape that merges dimensions, splits a dimension, or does both.
     fn reshape(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
         let mut shape = x.shape.clone();
@@ -237,7 +237,7 @@ impl Emitter {
         Some(())
     }
 
-    /// The largest element and its index, as a reduction of two tensors.
+    /// Emits a variadic reduction to the largest element and its index.
     fn arg_reduce(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && t.elem == Elem::I32 && t.exact)?;
         let dim = c.below(x.rank());
@@ -475,7 +475,7 @@ impl Emitter {
         Some(())
     }
 
-    /// The largest elements along the last dimension, and their indices.
+    /// Emits a `top_k`: the largest elements along the last dimension, and their indices.
     fn top_k(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && t.elem == Elem::I32 && t.exact)?;
         let mut shape = x.shape.clone();
@@ -493,7 +493,7 @@ impl Emitter {
         Some(())
     }
 
-    /// A variadic reduction: the sum of one tensor and the maximum of another.
+    /// Emits a variadic reduction: the sum of one tensor and the maximum of another.
     fn reduce_two(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && t.elem.is_int() && t.exact)?;
         let y = self.pick(c, |t| t.shape == x.shape && (t.elem.is_int() || t.elem == Elem::F32))?;

@@ -75,8 +75,8 @@ impl Mesh {
             .collect()
     }
 
-    /// A sharding of a tensor of this rank: each axis, or each half of an axis, shards a random dimension or no dimension. In one of four
-    /// cases, the tensor is unreduced along the axes that shard no dimension.
+    /// Draws a sharding of a tensor of rank `rank`: each axis, or each half of an axis, shards a random dimension or no dimension. In one
+    /// of four cases, the tensor is unreduced along the axes that shard no dimension.
     pub(crate) fn sharding(&self, c: &mut Choices<'_>, rank: usize) -> String {
         // One number selects the open dimensions and whether the tensor is unreduced, because recipes have few numbers.
         let first = c.below(32);
@@ -129,7 +129,7 @@ impl Mesh {
 /// An axis or a sub-axis: its name, pre-size and size, and the size of the axis.
 type Piece = (&'static str, u32, u32, u32);
 
-/// Appends a piece, and merges adjacent sub-axes.
+/// Appends an axis or a sub-axis, and merges adjacent sub-axes.
 fn push(pieces: &mut Vec<Piece>, piece: Piece) {
     match pieces.last_mut() {
         Some(last) if last.0 == piece.0 && last.1 * last.2 == piece.1 => last.2 *= piece.2,

@@ -52,7 +52,7 @@ impl Emitter {
         self.joined(&[&rest, &first], dim)
     }
 
-    /// Pads a dimension with mirrored or repeated border elements, or with elements of the other end.
+    /// Pads a dimension with mirrored or repeated border elements, or with elements of the opposite end.
     fn with_borders(&mut self, c: &mut Choices<'_>, x: &Tensor, dim: usize) -> Option<()> {
         let n = x.shape[dim];
         let width = 1 + c.below((n as usize).min(4)) as i64;
@@ -157,7 +157,7 @@ impl Emitter {
         Some(())
     }
 
-    /// A `dynamic_slice` at constant positions, or a gather of rows at equal distances.
+    /// Emits a `dynamic_slice` at constant positions, or a gather of rows at equal distances.
     fn constant_slice(&mut self, c: &mut Choices<'_>, x: &Tensor) -> Option<()> {
         if c.one_in(2) {
             let sizes: Vec<i64> = x.shape.iter().map(|&n| 1 + c.below(n as usize) as i64).collect();

@@ -18,7 +18,7 @@ impl Pairs {
 }
 
 impl Emitter {
-    /// Two tensors to multiply, and their batch and contracting dimensions.
+    /// Chooses two tensors to multiply, and their batch and contracting dimensions.
     fn factors(&mut self, c: &mut Choices<'_>) -> Option<(Tensor, Tensor, Pairs)> {
         let x = self.pick(c, |t| t.rank() > 0 && t.elem != Elem::I1)?;
         let y = self.pick(c, |t| {
@@ -81,7 +81,7 @@ impl Emitter {
         (name, narrow)
     }
 
-    /// An `einsum` with its dimensions in any order.
+    /// Emits an `einsum` with its dimensions in any order.
     pub(super) fn einsum(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let (x, y, pairs) = self.factors(c)?;
         let letter = |d: usize| char::from(b'a' + d as u8);
@@ -105,7 +105,7 @@ impl Emitter {
         Some(())
     }
 
-    /// Square matrices that are far from singular, and a tensor of matrices with as many rows.
+    /// Emits square matrices that are far from singular, and chooses a tensor of matrices with as many rows.
     fn definite(&mut self, c: &mut Choices<'_>) -> Option<(Tensor, Tensor)> {
         let x = self.pick(c, |t| t.rank() > 1 && t.elem == Elem::F32)?;
         let (batch, n) = (x.rank() - 2, x.shape[x.rank() - 2]);
@@ -178,7 +178,7 @@ impl Emitter {
         Some(())
     }
 
-    /// An FFT over the last one or two dimensions.
+    /// Emits an FFT over the last one or two dimensions.
     pub(super) fn fft(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && t.elem.is_rounded())?;
         let dims = 1 + c.below(x.rank().min(2));
@@ -200,7 +200,7 @@ impl Emitter {
         Some(())
     }
 
-    /// The three batch normalizations.
+    /// Emits a batch normalization for training or inference, or its gradient.
     pub(super) fn batch_norm(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 1 && t.elem == Elem::F32)?;
         let feature = c.below(x.rank());

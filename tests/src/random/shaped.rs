@@ -4,7 +4,7 @@ use super::Choices;
 use super::emit::{Emitter, list};
 
 impl Emitter {
-    /// A dynamic operation, in which an operand replaces an attribute such as a shape.
+    /// Emits a dynamic operation, in which an operand replaces an attribute such as a shape.
     pub(super) fn shaped(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
         let (name, text, exact) = (x.name.clone(), x.ty(), x.exact);
@@ -68,7 +68,7 @@ impl Emitter {
         Some(())
     }
 
-    /// A deprecated operation.
+    /// Emits a deprecated operation.
     pub(super) fn old(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
         let (mut shape, rank) = (x.shape.clone(), x.rank());

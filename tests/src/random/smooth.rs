@@ -20,7 +20,7 @@ enum Domain {
     Within,
 }
 
-/// The domain of an operation on floats; `None` for operations on integers.
+/// Returns the domain of an operation on floats, or `None` for an operation on integers.
 fn domain(op: UnaryOp) -> Option<Domain> {
     use UnaryOp as U;
     Some(match op {
@@ -69,7 +69,7 @@ const COMPLEX: [UnaryOp; 12] = [
 ];
 
 impl Emitter {
-    /// A random operation on a tensor of floats or complex numbers.
+    /// Emits a random operation on a tensor of floats or complex numbers.
     pub(super) fn smooth_unary(&mut self, c: &mut Choices<'_>, x: Tensor) -> Tensor {
         if x.elem == Elem::C64 {
             if c.one_in(4) {
@@ -108,7 +108,7 @@ impl Emitter {
         self.two("stablehlo.add", &square, &offset)
     }
 
-    /// A random operation on two float or complex tensors of equal shape.
+    /// Emits a random operation on two float or complex tensors of equal shape.
     pub(super) fn smooth_binary(&mut self, c: &mut Choices<'_>, x: Tensor, y: Tensor) -> Tensor {
         use BinaryOp as B;
         if x.elem == Elem::C64 {

@@ -4,7 +4,7 @@ use super::Choices;
 use super::emit::{Elem, Emitter, Tensor, list, ty};
 
 impl Emitter {
-    /// A convolution over one spatial dimension, as in a forward pass or as in the gradient of its kernel.
+    /// Emits a convolution over one spatial dimension, as in a forward pass or as in the gradient of its kernel.
     pub(super) fn convolution(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let gradient = c.one_in(3);
         // The dimensions of input and kernel: batch and output feature (free), spatial, contracting.
@@ -42,7 +42,7 @@ impl Emitter {
         Some(())
     }
 
-    /// Cumulative sums or maxima, as a window over all preceding elements.
+    /// Emits cumulative sums or maxima, as a window over all preceding elements.
     pub(super) fn cumulative(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x =
             self.pick(c, |t| t.rank() > 0 && (t.elem == Elem::I32 || self.floats && t.elem == Elem::F32))?;
@@ -76,7 +76,7 @@ impl Emitter {
         Some(())
     }
 
-    /// The maximum or the sum of each window; windows may overlap.
+    /// Emits the maximum or the sum of each window; windows may overlap.
     pub(super) fn pool(&mut self, c: &mut Choices<'_>) -> Option<()> {
         self.pool_of(c, |_| true)
     }
@@ -92,7 +92,7 @@ impl Emitter {
             true => ("multiply", "1.0", false),
             false => (name, init, exact),
         };
-        // The initial value is not the identity of the reduction.
+        // In one of four cases, the initial value is not the identity of the reduction.
         let one = if x.elem == Elem::F32 { "1.0" } else { "1" };
         let init = if c.one_in(4) { one } else { init };
         let (window, stride, low, high) =
@@ -127,8 +127,8 @@ impl Emitter {
         Some(())
     }
 
-    /// `select_and_scatter`: the gradient of the maximum or minimum of each window. It is generated for integers, so that equal elements
-    /// cannot be distinguished.
+    /// Emits a `select_and_scatter`: the gradient of the maximum or minimum of each window. It is generated for integers, so that equal
+    /// elements cannot be distinguished.
     pub(super) fn pool_gradient(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && self.compares(t))?;
         let dim = c.below(x.rank());
@@ -163,7 +163,7 @@ impl Emitter {
         Some(())
     }
 
-    /// An operation whose windows cross shard borders, with a sharded operand and a sharded result.
+    /// Emits an operation whose windows cross shard borders, with a sharded operand and a sharded result.
     pub(super) fn windowed(&mut self, c: &mut Choices<'_>) -> Option<()> {
         self.constraint(c)?;
         let before = self.scope.len();
@@ -179,7 +179,7 @@ impl Emitter {
         if self.scope.len() > before { self.constraint(c) } else { None }
     }
 
-    /// A variadic `reduce_window`: sums of one tensor and maxima of another.
+    /// Emits a variadic `reduce_window`: sums of one tensor and maxima of another.
     pub(super) fn pool_two(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && self.compares(t))?;
         let y = self.pick(c, |t| t.shape == x.shape && (t.elem.is_int() || t.elem == Elem::F32))?;

@@ -41,7 +41,7 @@ pub(crate) fn mode(case: u64) -> SpmdMode {
     if case.is_multiple_of(2) { SpmdMode::Replica } else { SpmdMode::Partition }
 }
 
-/// The outcome of a check; a panic counts as a failure.
+/// Runs a check and returns its outcome; a panic counts as a failure.
 pub(crate) fn caught(check: impl FnOnce() -> Result<Outcome, Failure>) -> Result<Outcome, Failure> {
     catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str);
@@ -65,8 +65,8 @@ fn runner(seed: u64, case: u64) -> TestRunner {
     TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
 }
 
-/// Generates cases, checks each with its number, and shows failed cases after shrinking. `name` is the folder for failed cases, in the form
-/// that `show` returns.
+/// Generates cases, and passes each with its number to `check`. Failed cases are shrunk and written to the folder `name`, as the text that
+/// `show` returns.
 ///
 /// # Errors
 /// Some cases failed, or more than a quarter of them were rejected.
@@ -89,7 +89,7 @@ pub(crate) fn sweep<R>(
             say(&format!("{} of {cases} cases", case - first));
         }
         let mut tree = drawn.new_tree(&mut runner(seed, case)).map_err(|e| e.to_string())?;
-        // The file names the running case, in case the back end ends the process.
+        // The file contains the running case, because the back end may abort the process.
         let running =
             |drawn: &R| std::fs::write(dir.join("running.mlir"), show(drawn)).map_err(|e| e.to_string());
         running(&tree.current())?;

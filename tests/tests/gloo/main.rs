@@ -1,10 +1,10 @@
 //! Partitioned programs produce the same results in several shardc processes as in JAX processes, whose devices communicate through gloo.
 //!
 //! First, shardc processes run the programs and record the inputs and outputs of each device. Then as many Python processes
-//! (`data/gloo.py`) run the same text and compare. So collectives between processes are compared with another implementation, not only with
-//! one device. The programs cover every kind of collective, over all devices and over groups that cross processes, each reduction, each
-//! element type of gloo, bit for bit, and a training step. Needs the CPU plugin and `SHARDC_PYTHON`; without them the test reports this and
-//! passes.
+//! (`data/gloo.py`) run the same text and compare the results. So cross-process collectives are compared with another implementation, not
+//! only with one device. The programs cover every kind of collective, over all devices and over groups that span processes, each reduction,
+//! each element type of gloo, bit for bit, and a training step. Needs the CPU plugin and `SHARDC_PYTHON`; without them, the test is skipped
+//! with a message.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -32,7 +32,7 @@ use crate::programs::{DEVICES, Program};
 const FOLDER: &str = "SHARDC_TEST_FOLDER";
 
 fn main() -> ExitCode {
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     if let Some(folder) = std::env::var_os(FOLDER) {
         process(Path::new(&folder));

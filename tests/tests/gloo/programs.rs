@@ -8,7 +8,7 @@ use shardc_ir::{DType, DTypeClass};
 use shardc_runtime::HostArray;
 use shardc_tests::root;
 
-/// The devices of all processes.
+/// The number of devices of all processes together.
 pub(crate) const DEVICES: usize = 8;
 
 /// A program for [`DEVICES`] devices.
@@ -101,7 +101,7 @@ fn collectives(dtype: DType, reductions: &[&str]) -> String {
             format!("split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = {size} : i64, ");
         text.operation("all_to_all", &dims, groups, "", &format!("{}x{}", 8 / size, 8 * size));
     }
-    // A cyclic shift over all devices, and a permute in which some devices receive zeros.
+    // A cyclic shift over all devices, and a collective-permute in which some devices receive zeros.
     text.permute("[[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 6], [6, 7], [7, 0]]");
     text.permute("[[7, 0], [0, 5], [3, 2]]");
     text.program()

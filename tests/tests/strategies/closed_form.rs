@@ -1,13 +1,13 @@
 //! Compares the bytes that a device sends in a step with the closed form.
 //!
-//! The ZeRO paper (Rajbhandari et al., 2020, section 7) counts the traffic for parameters of one type. Gradients are reduced and parameters
-//! gathered over `k` devices, and each of these two collectives sends `(k - 1) / k` of their bytes from each device. Nodes are replicas,
-//! and shards of gradients are all-reduced across nodes. Frozen parameters are gathered.
+//! The ZeRO paper (Rajbhandari et al., 2020, section 7) counts the traffic for parameters of one type. Gradients are reduce-scattered and
+//! parameters all-gathered over `k` devices. Each of these collectives sends `(k - 1) / k` of its bytes from each device. Nodes are
+//! replicas, and shards of gradients are all-reduced across nodes. Frozen parameters are only all-gathered.
 //!
-//! The remaining traffic is computed from the single-device program. A parameter is gathered in the type of its uses, once for each pass of
-//! the step that uses the parameter. The backward pass does not read biases, tables that are only looked up, or the weight of the first
-//! layer. If cheaper, batch elements are sent instead of a gradient, and rows instead of a table. Each batch statistic is all-reduced in
-//! the forward and in the backward pass.
+//! The remaining traffic is computed from the single-device program. A parameter is all-gathered in the type of its uses, once for each
+//! pass of the step that uses the parameter. The backward pass does not read biases, tables that are only looked up, or the weight of the
+//! first layer. If cheaper, batch elements are sent instead of a gradient, and rows instead of a table. Each batch statistic is all-reduced
+//! in the forward and in the backward pass.
 
 use std::fmt::Write as _;
 
@@ -89,7 +89,7 @@ struct Parameter {
     is_trained: bool,
     shape: Vec<f64>,
     reads: Reads,
-    /// Bytes of a stored element of the parameter; the next field is for the gradient.
+    /// Bytes of a stored element of the parameter; `gradient` has the bytes of an element of its gradient.
     kept: f64,
     gradient: f64,
 }
@@ -139,8 +139,9 @@ impl Parameter {
         f64::from(self.reads.bits) / 8.0
     }
 
-    /// The bytes that a device sends to give each of `k` devices the data that it needs for its shard of `examples`. This is the entire
-    /// parameter, by an all-gather. For a table that is used only in lookups, it is the rows, or slices of rows by an all-to-all.
+    /// The bytes that a device sends so that each of `k` devices can use the parameter for its shard of `examples`. The parameter is
+    /// all-gathered. If it is a table that is used only in lookups, the looked-up rows are sent instead, or slices of rows by an
+    /// all-to-all, if that is cheaper.
     fn gathered(&self, k: f64, examples: f64) -> f64 {
         let share = (k - 1.0) / k;
         let whole = self.elements() * self.read();
@@ -214,12 +215,12 @@ fn exchanged(bytes: f64, k: f64) -> f64 {
     bytes / k * (k - 1.0) / k
 }
 
-/// The bytes of one method, or of another method if that is cheaper despite needing more collectives.
+/// Returns the bytes `one` of a method, or the bytes `other` of a second method if they save enough to pay for more collectives.
 fn or_less(one: f64, other: f64) -> f64 {
     if other + WORTH < one { other } else { one }
 }
 
-/// The bytes sent without an exchange, or with an exchange if that is cheaper.
+/// Returns the bytes sent without an exchange, or with an exchange if the exchange is cheaper despite its collectives.
 fn or_exchanged(sent: f64, exchanged: f64) -> f64 {
     if exchanged + WORTH_EXCHANGING < sent { exchanged } else { sent }
 }

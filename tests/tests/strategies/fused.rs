@@ -50,7 +50,7 @@ pub(super) fn all_ways_cost_the_same() -> Result<(), String> {
     Ok(())
 }
 
-/// In a standalone attention, heads are sharded: its feature dimension is in as many weights as its head dimension.
+/// In a standalone attention layer, the head dimension is sharded, although the feature dimension occurs in as many weights.
 pub(super) fn heads_are_sharded() -> Result<(), String> {
     let local = attention_alone().map_err(|error| error.to_string())?;
     let (by_head, back) = (vec![FEATURES, HEADS / 4, FEATURES / HEADS], vec![FEATURES / 4, FEATURES]);
@@ -58,7 +58,7 @@ pub(super) fn heads_are_sharded() -> Result<(), String> {
     if local == want { Ok(()) } else { Err(format!("weights in parts of {local:?}, not {want:?}")) }
 }
 
-/// The shards of the weights of an attention on a device of data=2,model=4.
+/// The local shapes of the weights of an attention layer on a device of data=2,model=4.
 fn attention_alone() -> Result<Vec<Vec<i64>>, Box<dyn std::error::Error>> {
     let g = Graph::new("step", &Mesh::new(&[("data", 2), ("model", 4)])?);
     let p = Scope::new(&g);

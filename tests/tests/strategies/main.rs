@@ -34,7 +34,7 @@ const STRATEGIES: &[(&str, Sharding, &str)] = &[
 ];
 
 fn main() -> ExitCode {
-    // This must run before any thread starts and any plugin is loaded.
+    // Environment variables must be set before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let arguments = Arguments::from_args();
     let mut trials = vec![

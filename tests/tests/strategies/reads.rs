@@ -16,7 +16,7 @@ use shardc_strategy::{Role, Roles};
 pub(super) struct Reads {
     pub(super) is_forwards: bool,
     pub(super) is_backwards: bool,
-    /// Whether rows of the parameter are looked up; the next field is whether it is multiplied.
+    /// Whether rows of the parameter are looked up; `is_multiplied` tells whether the parameter is an operand of a matmul.
     pub(super) is_looked_up: bool,
     pub(super) is_multiplied: bool,
     /// Bits of an element that the uses need: the narrowest type on the path to the widest use.
@@ -24,7 +24,7 @@ pub(super) struct Reads {
 }
 
 impl Reads {
-    /// How often the parameter is gathered if it is freed between the forward and the backward pass.
+    /// Returns how often the parameter is all-gathered if it is freed between the forward and the backward pass.
     pub(super) fn times(self) -> f64 {
         f64::from(u8::from(self.is_forwards) + u8::from(self.is_backwards))
     }
@@ -114,7 +114,9 @@ impl Step {
         Step { users, forward, of_weights_alone }
     }
 
-    /// The results that only reformat `value`, if the operation does nothing else.
+    /// Returns the values that `value` becomes by an operation that only forwards or reformats it: loop arguments, or results of
+    /// conversions, reshapes and slices. An operation outside of the forward pass that depends on weights alone also counts. Returns `None`
+    /// for other operations.
     fn forms(&self, module: &Module, op: OpId, value: ValueId) -> Option<Vec<ValueId>> {
         let data = &module.ops[op];
         let at = data.operands.iter().position(|&operand| operand == value)?;

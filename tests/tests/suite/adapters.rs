@@ -22,7 +22,7 @@ use shardc_tests::sample::sample;
 
 const BLOCKS: usize = 260;
 
-/// The numbers of `data/nf4.py`.
+/// Computes the same numbers as `data/nf4.py`.
 fn weights() -> Vec<f32> {
     let number = |i: usize| {
         let word = (i as u64 * 2_654_435_761) as u32;

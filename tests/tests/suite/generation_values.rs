@@ -122,7 +122,7 @@ fn a_prompt_is_read_in_one_pass() {
                 assert_eq!(state.get(what).unwrap(), by_steps.get(what).unwrap());
             }
             for what in ["cache.key", "cache.value"] {
-                // Indexed by layer, text and position, with a vector at each: the cache of the prompt.
+                // The cache of the prompt, indexed by layer, text and position, with one vector for each.
                 let of_prompt = |state: &State| -> Vec<f64> {
                     let kept = state.get(what).unwrap();
                     let vector = kept.shape[3] * kept.shape[4];
@@ -173,7 +173,7 @@ fn prompts_of_different_lengths_end_together() {
                 }
                 for text in 0..4 {
                     let time = lengths[text] + more;
-                    // All four rows are this text.
+                    // All four rows contain the same text.
                     let tokens: Vec<i32> = (0..4).flat_map(|_| (0..time).map(|at| of(text, at))).collect();
                     let whole = Texts { is_split: false, ..texts }.whole(time.into());
                     let want = said(&whole, &mut whole.adopt(&weights).unwrap(), &[("tokens", &tokens)]);

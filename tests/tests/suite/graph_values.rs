@@ -226,7 +226,7 @@ fn array(value: &Value) -> HostArray {
     HostArray::from_f64(dtype, &shape, &data).unwrap()
 }
 
-/// A description of the difference between two arrays; `None` if they are close.
+/// Describes the difference between two arrays; `None` if they are close.
 fn compare(what: &str, want: &HostArray, have: &HostArray) -> Option<String> {
     if (want.dtype, &want.shape) != (have.dtype, &have.shape) {
         return Some(format!("{what} is {}, not {}", have.ty(), want.ty()));

@@ -1,8 +1,8 @@
 //! Runs every command in a `console` block of docs/GUIDE.md and compares its output with the text after it. `SHARDC_BLESS=1` rewrites the
 //! guide. The commands of README.md have to succeed.
 //!
-//! Commands run in order in one folder, with `tests` as this folder's parent. An `mlir` block becomes the file `step.mlir` in that folder,
-//! or the file named in a comment in its first line (`// plain.mlir`). Commands that need a missing plugin, or a shardc that writes
+//! Commands run in order in one folder, which contains a link to the folder `tests`. An `mlir` block becomes the file `step.mlir` in that
+//! folder, or the file named in a comment in its first line (`// plain.mlir`). Commands that need a missing plugin, or a shardc that writes
 //! bytecode, are left unchanged and reported.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -69,7 +69,7 @@ impl Folder {
         Ran { code: out.status.code(), text: String::from_utf8_lossy(&out.stdout).into_owned() }
     }
 
-    /// The reason why a command cannot be run here, if any.
+    /// Returns the reason why a command cannot run on this machine, if there is one.
     fn lacks(&self, command: &str) -> Option<(Need, &'static str)> {
         let needs = |words: &[&str]| words.iter().any(|word| command.contains(word));
         if needs(&["bytecode", ".mlirbc"]) && !self.file("step.mlirbc").exists() {

@@ -1,5 +1,5 @@
 //! LoRA as a transform of forward programs of JAX. With zero adapters the outputs are unchanged; with other adapters they equal those of
-//! the merged weights. The gradients equal JAX's gradients for these weights.
+//! the merged weights. The gradients equal JAX's gradients for the merged weights.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

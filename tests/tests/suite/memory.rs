@@ -11,7 +11,7 @@ use shardc_tests::memory::{self, bytes, figures, need};
 use shardc_tests::skip::{Need, skipped};
 use shardc_tests::{program, root, shared, steps::STEPS};
 
-/// The file of a program, if it exists.
+/// Returns the file of a program, if the file exists.
 fn file_of(program: &Value) -> Option<PathBuf> {
     let (name, file) = (program["name"].as_str().unwrap(), program["file"].as_str().unwrap());
     if let Some(file) = file.strip_prefix("tests/") {
@@ -24,7 +24,7 @@ fn file_of(program: &Value) -> Option<PathBuf> {
     Some(shared?.join(file))
 }
 
-/// The file of a training step, if it exists; a step of the graph builder is written to the folder.
+/// Returns the file of a training step, if the file exists. A step of the graph builder is first written to `folder`.
 fn file_of_step(step: &Value, folder: &Path, mesh: &str) -> Option<PathBuf> {
     let Some(graph) = step["graph"].as_str() else { return file_of(step) };
     let step = STEPS.iter().find(|step| step.name == graph).unwrap();
@@ -87,7 +87,7 @@ fn strategies_match_tpu_memory_estimates() {
             // Larger deviations need a reason.
             let most = step["most"][words].as_f64();
             assert!(most.is_none() || step["why"].is_string(), "{name} {words} is let off without a reason");
-            // Rounded to three decimals, as in the table of docs/QUALITY.md.
+            // The ratio is rounded to three decimals, as in the table of docs/QUALITY.md.
             let ratio = (1000.0 * bytes(&ours, "peak").unwrap() / need(theirs).unwrap()).round() / 1000.0;
             if !(1.0 - ALL..=most.unwrap_or(1.0 + ALL)).contains(&ratio) {
                 writeln!(faults, "{name} {words}: {ratio:.3} of what the compiler takes").unwrap();

@@ -1,5 +1,5 @@
-//! Models have the same losses over twenty steps as the same models in flax, from the same weights and batches, on one device and on
-//! eight. Partitioned, they send no more bytes than XLA's partition of the flax step.
+//! Models have the same losses over twenty steps as the same models in flax, from the same weights and batches, on one device and on eight.
+//! The partitioned models send no more bytes than XLA's partition of the flax step.
 //!
 //! The values are from `data/model_losses.py`, which documents how weights and batches are derived from names.
 
@@ -110,7 +110,8 @@ fn experts<'g>(p: &Scope<'g>, tokens: Tensor<'g>) -> Tensor<'g> {
     Dense::new(VOCAB).use_bias(false).apply(&p.at("lm_head"), x)
 }
 
-/// Megatron's sharding for a transformer; the wide layer of a CNN; the recurrent state of an LSTM; experts over "data".
+/// Returns the sharding of a variable: Megatron's for a transformer; over "model" for the wide layer of a CNN and the recurrent state of an
+/// LSTM; over "data" and "model" for experts.
 fn split(variable: &Variable) -> Option<PartitionSpec> {
     Some(match variable.name.as_str() {
         "wide.kernel" => spec![None, "model"],
@@ -155,7 +156,7 @@ fn losses(step: &Step, is_text: bool, variables: &IndexMap<String, HostArray>) -
     losses
 }
 
-/// The differences, if any.
+/// Compares the losses of a model, and describes the differences, if there are any.
 fn check(client: &Client, name: &str, is_text: bool, model: Model, value: &Value) -> String {
     let mut wrong = String::new();
     let program = step(model, is_text);

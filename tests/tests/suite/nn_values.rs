@@ -110,7 +110,7 @@ fn sharded_cross_entropy_sends_scalars_per_example() {
 }
 
 /// The loss after one step of gradient descent, or its gradient with respect to each weight before the step (MAML). The model is applied to
-/// given weights, which must equal a model whose variables have these values.
+/// explicit weights; the result must equal that of a model whose variables have these values.
 fn after_a_step(first_order: bool, gradients: bool) -> StepProgram {
     let g = graph();
     let p = Scope::new(&g).with_policy(Policy::all(F64));

@@ -357,7 +357,7 @@ fn stacked_layers_are_updated_separately() {
     }
 }
 
-/// A grouped optimizer can continue from the state of an ungrouped optimizer, and the reverse.
+/// A grouped optimizer can resume from the state of an ungrouped optimizer, and the reverse.
 #[test]
 fn grouped_and_ungrouped_optimizer_state_is_compatible() {
     let Some(client) = client().unwrap() else { return };
@@ -365,7 +365,7 @@ fn grouped_and_ungrouped_optimizer_state_is_compatible() {
         [plain(&decayed()), plain(&undecayed())].map(|step| Step::single(&client, step).unwrap());
     let state = groups.adopt(&one.init(0).unwrap()).unwrap();
     assert_eq!(one.adopt(&state).unwrap().len(), state.len());
-    // A frozen group has no state: another optimizer cannot continue from it.
+    // A frozen group has no optimizer state, so another optimizer cannot resume from the state.
     let frozen = plain(&Groups::new(decayed()).with("stay", |param| param.name == "b", Frozen));
     let frozen = Step::single(&client, frozen).unwrap();
     let state = frozen.adopt(&state).unwrap();

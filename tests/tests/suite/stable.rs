@@ -40,7 +40,7 @@ fn every_process_prints_the_same_bytes() {
     assert!(compared > 40, "only {compared} programs printed something");
 }
 
-/// The output of a command, or its error output if it fails. Both must be deterministic.
+/// Runs a command, and returns its output, or its error output if the command fails. Both must be deterministic.
 fn printed(shardc: &Path, command: &[&str], file: &Path) -> Result<Vec<u8>, Vec<u8>> {
     let file = file.to_str().unwrap();
     let arguments = command.iter().map(|&word| if word == "%" { file } else { word });

@@ -142,7 +142,7 @@ fn safetensors_of_python_are_read() {
     let have = open(&path).unwrap();
     assert!(shown(&have) == want, "what we read of Python's file is something else");
     assert_eq!(have.metadata["format"], "pt");
-    // Written again, the file is identical.
+    // Writing the tensors again produces an identical file.
     let mut again = Vec::new();
     safetensors::write(&have, &mut again, &mut |_| {}).unwrap();
     assert!(again == fs::read(&path).unwrap(), "the bytes of the file are others");
@@ -156,7 +156,7 @@ fn python_reads_our_torch_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ours.pth");
     let mut dict = StateDict::new();
-    // Types that the substitutes lack are omitted.
+    // Element types that the script cannot read without PyTorch are omitted.
     for (name, tensor) in self::dict().iter().filter(|(_, t)| !matches!(t.dtype(), DType::I16 | DType::I8)) {
         dict.insert(name, tensor.clone()).unwrap();
     }

@@ -30,7 +30,7 @@ fn unnamed_layers_are_found_by_repeated_shapes() {
         argument.name = format!("arg{i}");
     }
     let found = units(&module, &roles, Wrap::Layers).unwrap();
-    // Four matrices of one shape are two layers of two.
+    // The four matrices of equal shape form two layers of two matrices each.
     let found = found.unwrap();
     assert_eq!(found.names, ["layer.0", "layer.1"]);
     assert_eq!(found.of[..5], [Some(0), Some(0), Some(1), Some(1), None]);

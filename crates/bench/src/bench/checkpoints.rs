@@ -33,7 +33,7 @@ const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 /// The times in seconds of each measurement, in all rounds.
 type Times = BTreeMap<&'static str, Vec<f64>>;
 
-/// The folder and the tools.
+/// The measured programs, their folder, and the results.
 struct Bench {
     speed: PathBuf,
     folder: PathBuf,
@@ -73,7 +73,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     if args.update { page::update(workspace, "--only checkpoints", &table) } else { Ok(()) }
 }
 
-/// The Python of `--python` or `SHARDC_PYTHON`, if it has Orbax.
+/// Returns the Python interpreter of `--python` or `SHARDC_PYTHON`, if Orbax is installed in it.
 fn with_orbax(args: &BenchArgs) -> Option<PathBuf> {
     let python = args.python.clone().or_else(|| env::var_os("SHARDC_PYTHON").map(PathBuf::from))?;
     let version = python::version_of(&python, "orbax-checkpoint")?;

@@ -195,7 +195,7 @@ fn shared(workspace: &Workspace) -> PathBuf {
     env::var_os("SHARDC_SHARED").map_or_else(|| workspace.root.join("../shared"), PathBuf::from)
 }
 
-/// The member `name` of a JSON object that a program printed, or the entire JSON if there is no such member.
+/// Returns the member `name` of a JSON object that a program printed, or the entire JSON if there is no such member.
 fn json_member(json: &str, name: &str) -> Result<serde_json::Value> {
     let value: serde_json::Value =
         serde_json::from_str(json).with_context(|| format!("parsing the times in {}", json.trim()))?;
@@ -211,7 +211,7 @@ fn announce(file: &Path, runs: usize, what: &str) {
     println!("\n{}: {what} ({runs} alternating runs each)", file.display());
 }
 
-/// Prints the median time of each stage, in the order `order`, and the median of the total time. Returns the latter.
+/// Prints the median time of each stage, in the order `order`, and the median of the total time. Returns the median of the total time.
 fn print_stages(who: &str, runs: &[Seconds], order: &[&str]) -> f64 {
     let mut stages: Vec<&String> = runs.first().map(|run| run.keys().collect()).unwrap_or_default();
     stages.sort_by_key(|stage| order.iter().position(|s| s == stage));

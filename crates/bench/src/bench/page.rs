@@ -15,7 +15,7 @@ const TABLES: &str = "docs/results";
 /// The marker after the last line of each table.
 const END: &str = "<!-- end -->";
 
-/// The words in the lines of a table's page that are copied to the summary.
+/// Lines of a table's page that contain these words are copied to the summary.
 const MEAN: &str = "in the geometric mean of";
 
 /// Writes the table of `cargo xtask bench COMMAND` to its page, and its summary to the page of summaries.
@@ -27,7 +27,7 @@ pub(super) fn update(workspace: &Workspace, command: &str, table: &str) -> Resul
     replace(&workspace.root.join(PAGE), command, &(summary(table) + &link))
 }
 
-/// The summary of a table's page: its lines that compare all programs, followed by an empty line if there are any.
+/// Returns the summary of a table's page: the lines that compare all programs, followed by an empty line if there are any.
 fn summary(table: &str) -> String {
     let lines: String =
         table.lines().filter(|line| line.contains(MEAN)).map(|line| format!("{line}\n")).collect();

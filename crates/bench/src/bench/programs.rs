@@ -204,8 +204,8 @@ pub(super) fn slices(n: usize) -> String {
     format!("{HEAD}func.func @main(%a: {ty} {}) -> {ty} {{\n{body}}}\n", sharded(0))
 }
 
-/// A sum and a matmul of two matrices on a mesh of `n` axes of size two. All axes shard the rows of one matrix, and in reverse order, the
-/// columns of the other.
+/// A sum and a matmul of two matrices on a mesh of `n` axes of size two. All axes shard the rows of the first matrix. In reverse order,
+/// they shard the columns of the second matrix.
 pub(super) fn axes(n: usize) -> String {
     let mesh = list(n, |i| format!("\"a{i}\"=2"));
     let (up, down) = (list(n, |i| format!("\"a{i}\"")), list(n, |i| format!("\"a{}\"", n - 1 - i)));
@@ -220,8 +220,8 @@ pub(super) fn axes(n: usize) -> String {
     )
 }
 
-/// The sum of two values of `n` dimensions, one sharded along the first dimension and the other along a middle dimension, and its
-/// transpose.
+/// The sum of two values of `n` dimensions, and its transpose. One value is sharded along the first dimension, the other along a middle
+/// dimension.
 pub(super) fn dimensions(n: usize) -> String {
     let shape = |i: usize| if i < 8 { "8x" } else { "1x" };
     let (from, to): (String, String) = ((0..n).map(shape).collect(), (0..n).rev().map(shape).collect());

@@ -24,11 +24,11 @@ const LARGE: [&str; 2] =
     ["corpus/jax/llama7b_32l_fsdp_tp_train.mlir", "corpus/jax/llama70b_80l_fsdp_tp_train.mlir"];
 const STAGES: [&str; 6] = ["read", "parse", "import", "inline", "propagate", "print"];
 
-/// Numbers of operations of the programs that are generated for the mesh [`MESH`]. The other programs have [`SIZE`] operations, and meshes
-/// with the axis sizes in [`MESHES`].
+/// Numbers of operations of the programs that are generated for the mesh [`MESH`]. The programs that are generated for the meshes with the
+/// axis sizes in [`MESHES`] have [`SIZE`] operations.
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 const MESHES: [(usize, usize); 4] = [(4, 2), (8, 8), (32, 32), (256, 256)];
-/// The axis sizes of the mesh that all programs of different sizes have.
+/// The axis sizes of the mesh of the programs with the numbers of operations in [`SIZES`].
 const MESH: (usize, usize) = (4, 2);
 const SIZE: usize = 10_000;
 

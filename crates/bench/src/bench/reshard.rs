@@ -1,8 +1,8 @@
-//! Compares the bytes that a device receives in every reshard on small meshes with the bytes of its new block that the device lacks before
-//! the reshard, and with the bytes that it receives with XLA's partitioner.
+//! Counts the bytes that a device receives in every reshard on small meshes. They are compared with the bytes of its new block that the
+//! device lacks before the reshard, and with the bytes that it receives with XLA's partitioner.
 //!
-//! For the comparison with XLA, its partitioner runs on a program that consists of only the reshard. Its results are cached in a file,
-//! because they take minutes.
+//! For the comparison with XLA, XLA's partitioner runs on a program that consists of only the reshard. The results are cached in a file,
+//! because computing them takes minutes.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
@@ -101,7 +101,7 @@ impl Row {
         }
     }
 
-    /// The ratio of received bytes to those in XLA's partition; 0 if the latter are unknown.
+    /// The ratio of received bytes to those in XLA's partition; 0 if XLA's bytes are unknown.
     fn over_xla(&self) -> f64 {
         match self.xla {
             Some(xla) if self.ours.received > 0 => self.ours.received as f64 / xla,
@@ -114,7 +114,7 @@ impl Row {
         self.ratio() > BOUND || self.over_xla() > SLACK
     }
 
-    /// Returns the reason why a device receives more bytes than a bound allows, if padding explains them. Padding never explains a ratio of
+    /// Returns the reason why a device receives more bytes than a bound allows, if the reason is padding. Padding never explains a ratio of
     /// received to lacking bytes above [`BOUND`].
     fn reason(&self) -> Option<&'static str> {
         (self.ratio() <= BOUND.min(self.pair.padding())).then_some("padding of the pieces of a dimension")

@@ -19,7 +19,8 @@ use xtask::{demo, process, workspace::Workspace};
 /// The mesh of training steps.
 const MESH: (usize, usize) = (8, 8);
 
-/// Upper bound of the ratio of times when the program doubles. It applies if the smaller program takes at least [`LEAST`].
+/// Upper bound of the ratio of times when the size of the program doubles. The bound applies if the smaller program takes at least
+/// [`LEAST`].
 const BOUND: f64 = 2.3;
 
 /// The minimum time in seconds: ratios of shorter times are too noisy.
@@ -144,7 +145,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
                 page::three_digits(usage.seconds, &[("s", 1.0), ("ms", 1e-3)]),
                 page::three_digits(usage.bytes, &[("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0)]),
                 ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}")),
-                // The growth exponent is left out if the time is short: with few ticks of the clock, it would be noise.
+                // The growth exponent is omitted for short times, because the resolution of CPU time makes it inaccurate.
                 ratio
                     .zip(before.filter(|before| before.seconds >= LEAST))
                     .map_or_else(String::new, |(ratio, _)| { format!("{:.2}", ratio.log2()) }),

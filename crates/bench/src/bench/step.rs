@@ -28,7 +28,7 @@ const STEPS: usize = 5;
 /// The ratio of step times above which a program is listed after the table.
 const BOUND: f64 = 1.05;
 
-/// The comparison of one program, or the reason why there is none.
+/// The comparison of one program, or the reason why the program was not compared.
 struct Row {
     name: String,
     outcome: Result<Times, String>,

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
 
-/// One entry of the list.
+/// One entry of a list of expected differences.
 #[derive(Debug, PartialEq, Eq)]
 struct Exception {
     path: String,

@@ -95,9 +95,9 @@ fn one(file: &Path, scratch: &Path, path: &OsStr) -> Outcome {
     }
 }
 
-/// The test with only its supported `RUN:` lines; `None` if shardc cannot run it. Lines under a condition (`%if`) are omitted, because
-/// they depend on builds of StableHLO's tools. A test that runs `stablehlo-translate`, such as StableHLO's interpreter, is replaced by a
-/// round trip: printing and parsing must produce the same text.
+/// Returns the test with only its supported `RUN:` lines, or `None` if shardc cannot run the test. Lines under a condition (`%if`) are
+/// omitted, because they depend on builds of StableHLO's tools. A test that runs `stablehlo-translate`, such as StableHLO's interpreter, is
+/// replaced by a round trip: printing and parsing must produce the same text.
 fn for_us(text: &str, mut test: FileTest) -> Option<FileTest> {
     if text.contains("stablehlo-translate") {
         test.runs = vec![format!("{TOOL} %s > %t.0"), format!("{TOOL} %t.0 | diff %t.0 -")];

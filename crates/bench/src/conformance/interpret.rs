@@ -2,7 +2,7 @@
 //! with those that the test expects.
 //!
 //! A program of `shardc-tests` runs the tests (see its module `interpret`), and announces each test before it starts. XLA may abort the
-//! process on an invalid program. A new process then continues after that program.
+//! process on an invalid program. A new process then resumes after that program.
 //!
 //! Tests that cannot run, and expected failures, are listed in `tests/conformance/interpret.txt`.
 

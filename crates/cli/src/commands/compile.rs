@@ -52,7 +52,7 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
         let json = serde_json::to_value(&report)?;
         ui.result(|| describe(&report, ui), || json)?;
     }
-    // This check comes after the report, which shows the memory use.
+    // The memory is checked after the report is printed, because the report shows the memory use.
     report.require_fit().map_err(runtime_error)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -14,9 +14,9 @@ pub(crate) fn hint(mesh: &Mesh, devices: usize) -> Option<String> {
     Some(format!("for {devices} devices, partition with `--mesh {}`", fitting.join(",")))
 }
 
-/// Changes sizes until their product is `devices`. If one axis suffices, only the first such axis changes. Otherwise each axis, starting
-/// with the minor axis, gets the greatest common divisor of its size and the part of `devices` that is not yet distributed, and the major
-/// axis is multiplied by what remains.
+/// Changes sizes until their product is `devices`. If one axis suffices, only the first such axis changes. Otherwise `devices` is divided
+/// among the axes, minor axis first: each axis gets the greatest common divisor of its size and the remaining quotient. Finally, the major
+/// axis is multiplied by the last quotient.
 fn fit(axes: &mut [(&str, usize)], devices: usize) {
     for i in 0..axes.len() {
         let others = axes.iter().enumerate().filter(|(j, _)| *j != i);

@@ -176,14 +176,14 @@ fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Under one strategy, the memory of a device and the bytes that it sends.
+/// The memory of a device, and the bytes that it sends, under one strategy.
 struct Row {
     name: &'static str,
     parameters: u64,
     optimizer: u64,
     /// Bytes of gradients if estimated by formulas, or of gradient accumulators if a step is partitioned.
     gradients: u64,
-    /// Bytes of the other arguments of the step; `None` if estimated by formulas.
+    /// Bytes of the arguments that are not parameters, gradient accumulators or optimizer state; `None` if estimated by formulas.
     others: Option<u64>,
     /// The peak memory of the partitioned step minus its arguments; `None` if estimated by formulas.
     temporaries: Option<u64>,
@@ -250,7 +250,7 @@ fn is_hybrid(sharding: Sharding) -> bool {
     matches!(sharding, Sharding::HybridShard | Sharding::HybridShardZero2)
 }
 
-/// The strategies that are possible on a mesh with this number of axes.
+/// The strategies that are possible on a mesh with `axes` axes.
 fn possible(axes: usize) -> impl Iterator<Item = (&'static str, Sharding)> {
     STRATEGIES.into_iter().filter(move |&(_, sharding)| axes > 1 || !is_hybrid(sharding))
 }

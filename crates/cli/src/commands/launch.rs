@@ -38,7 +38,7 @@ pub(crate) fn again(count: usize, ui: &Ui) -> Result<ExitCode> {
     start(count, program.as_os_str(), &rest, Labels::AllButFirst, ui)
 }
 
-/// The processes whose lines get their index as a prefix.
+/// The processes whose output lines are prefixed with the process index.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Labels {
     All,

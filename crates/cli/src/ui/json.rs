@@ -69,7 +69,7 @@ pub(crate) fn diagnostic(diagnostic: &Diagnostic, file: &str, text: &str) -> Val
     })
 }
 
-/// Line and column, counted from 1; null if there is no location or no text.
+/// Returns line and column, counted from 1, or two nulls if there is no location or no text.
 fn place(span: Span, text: &str) -> (Value, Value) {
     let before = usize::try_from(span.start).ok().filter(|_| span.is_some()).and_then(|at| text.get(..at));
     let Some(before) = before.filter(|_| !text.is_empty()) else { return (Value::Null, Value::Null) };

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-/// The stages so far.
+/// The stages that have ended, and the current stage.
 pub(crate) struct Progress {
     visible: bool,
     /// The spinner; `None` if no stage is shown.

@@ -57,7 +57,7 @@ fn steps_are_listed_and_shown() {
         ran.out
     );
     assert!(ran.out.contains("step: 1\nprogram: abc\n"), "{}", ran.out);
-    // Both show step 2: the last step of the folder, and the named step.
+    // Both commands show step 2: the last step of the folder, and the named step.
     for args in [["show", "run"], ["show", "run/2"]] {
         let shown = json_of(&folder, &args);
         assert_eq!((&shown["step"], &shown["arrays"][0]["block"]), (&json!(2), &json!([4, 3])));

@@ -5,7 +5,7 @@
 use crate::common::Folder;
 use shardc_filetest::skip::{Need, skip};
 
-/// The file of the installed plugin of a kind, if there is one.
+/// Returns the file of the installed plugin of a kind, if there is one.
 fn plugin(folder: &Folder, kind: &str) -> Option<String> {
     let listed = folder.run(&["plugin", "list", "--format", "json"]);
     let list: serde_json::Value = serde_json::from_str(&listed.out).unwrap();
@@ -28,7 +28,7 @@ fn a_given_plugin_that_does_not_load_is_reported() {
             "{ran:?}"
         );
         assert!(ran.out.contains(why), "{ran:?}");
-        // No other plugin is loaded.
+        // `plugin doctor --plugin` checks no plugin except the given file.
         assert_eq!(ran.out.matches("does not load").count(), 1, "{ran:?}");
         assert!(!ran.out.contains("not found;"), "{ran:?}");
         let ran = folder.run(&["plugin", "doctor", "--plugin", file, "--format", "json"]);

@@ -87,7 +87,7 @@ fn a_run_resumes_from_a_checkpoint() {
             assert!((a - b).abs() < 1e-4 * b.abs(), "{a} {b}");
         }
     }
-    // Readable output: a line for each step.
+    // The text output has a line for each step.
     let text = succeeds(&folder, &["run", "step.mlir", "--steps", "2"]).out;
     assert!(text.starts_with("step  milliseconds") && text.contains("loss"), "{text}");
     assert!(text.contains("out0 (result[0])"), "{text}");
@@ -164,7 +164,7 @@ fn all_mismatches_are_reported_at_once() {
     for (args, code, part) in [
         (&["--load", "nowhere"][..], 1, "SH1305"),
         (&["--save", "other"], 1, "SH1306"),
-        // A file is not a folder: it has no checkpoint and cannot take one.
+        // `other.safetensors` is a file, so a checkpoint cannot be saved inside it.
         (&["--save", "other.safetensors/3"], 1, "SH1301"),
         (&["--load", "other", "--map", "params"], 2, "ARG=NAME"),
         (&["--steps", "2", "--feed", "res2=arg0"], 2, "the result has type tensor<f32>"),
@@ -177,7 +177,7 @@ fn all_mismatches_are_reported_at_once() {
             assert_eq!(ran.code, Some(code), "{args:?}: {}", ran.err);
         }
     }
-    // No state is carried between steps.
+    // The program carries no state between steps, so several steps are rejected.
     let ran = folder.run(&["run", "plain.mlir", "--mesh", "data=2", "--spec", "arg0=data,-", "--steps", "2"]);
     assert_eq!(ran.code, Some(2));
     assert!(ran.err.contains("--feed"), "{}", ran.err);

@@ -1,4 +1,4 @@
-//! Standard streams that are full or closed cause no panic, and an exit code that reports the failure.
+//! If a standard stream is full or closed, `shardc` does not panic, and its exit code reports the failure.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! The output on a terminal differs by colors and width.
+//! Output to a terminal is colored, and fits the width of the terminal.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(unix)]

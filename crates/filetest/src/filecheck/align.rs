@@ -143,7 +143,7 @@ fn fill(gap: &[Old<'_>], text: &str, names: &Names<'_>, out: &mut String) {
     push(out, &names.used_in(&escaped(rest)));
 }
 
-/// The markup of a piece of the old pattern, if the piece matches all of `text`.
+/// Returns the markup of an expression or variable of the old pattern, if it matches all of `text`.
 fn kept(piece: &Piece, text: &str, names: &Names<'_>) -> Option<String> {
     let (markup, expression) = match piece {
         Piece::Text(_) => return None,

@@ -11,8 +11,8 @@
 //! | `CHECK-NOT:`, `--implicit-check-not`, `CHECK-LABEL:` | unchanged: these state what is tested |
 //!
 //! The new text covers as much of the line as the old text did. Expressions and variables that match the new text are kept. A value name
-//! that is the value of a variable in the block becomes that variable. If a later directive uses a variable that would be lost, or if no
-//! rule applies, the line is unchanged and the reason is reported.
+//! that is the value of a variable in the block becomes that variable. If the new text no longer sets a variable that a later directive
+//! uses, or if no rule applies, the line is unchanged and the reason is reported.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -164,7 +164,8 @@ impl<'a> Checker<'a> {
         self.taken.push(found.at);
     }
 
-    /// Matches the `-DAG` and `-NOT` directives before a stop, and then its own directive. Returns the end of the match of the latter.
+    /// Matches the `-DAG` and `-NOT` directives of `stop.before`, and then the directive of `stop` itself. Returns the end of that
+    /// directive's match.
     fn stop(&mut self, stop: &Stop, region: Range<usize>) -> Result<usize, Failure> {
         let (start, nots) = self.group(&stop.before, region.clone())?;
         let Some(directive) = stop.directive else {
@@ -264,7 +265,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The end of a line that is followed by an empty line, which is what FileCheck matches for `-EMPTY:`.
+/// Finds the end of a line that is followed by an empty line, as FileCheck does for `-EMPTY:`.
 fn empty_line(text: &str) -> Option<Match> {
     let bytes = text.as_bytes();
     let at = (0..bytes.len())

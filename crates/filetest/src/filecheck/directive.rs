@@ -65,7 +65,7 @@ impl Directive {
     }
 }
 
-/// The first directive of a line, unless `RUN:` or `COM:` precedes it.
+/// Finds the first directive of a line, unless `RUN:` or `COM:` precedes the directive.
 pub(crate) fn find(line: &str, prefixes: &[String]) -> Option<Found> {
     let comment = ["RUN:", "COM:"].iter().filter_map(|word| position(line, word)).min();
     let all = prefixes.iter().flat_map(|prefix| occurrences(line, prefix).map(move |at| (at, prefix)));

@@ -13,14 +13,15 @@
 //! | `CHECK-NOT:` | the text does not occur before the match of the next directive |
 //! | `CHECK-LABEL:` | the text splits input and checks into blocks, which are checked separately |
 //!
-//! In the text, `{{...}}` is a regular expression, `[[NAME:...]]` sets a variable, `[[NAME]]` uses one, and `[[@LINE+1]]` and
-//! `[[#NAME+1]]` are numbers. The text of `CHECK{LITERAL}:` has no markup. Consecutive blanks count as one.
+//! In the text, `{{...}}` is a regular expression, `[[NAME:...]]` sets a variable, `[[NAME]]` uses one, and `[[@LINE+1]]` and `[[#NAME+1]]`
+//! are numbers. The text of `CHECK{LITERAL}:` has no markup. Consecutive spaces and tabs match as one space.
 //!
-//! An alternation matches its first matching alternative; in LLVM, it matches the longest. Other features of LLVM's program
+//! An alternation matches its first matching alternative; in LLVM, it matches the longest. Other features of LLVM's FileCheck
 //! (`--match-full-lines`, `-D`, ...) are rejected, not ignored.
 //!
-//! LLVM's program is the reference: if it is installed, a test compares both. Two crates are not suitable: the directives of `filecheck`
-//! differ from LLVM's, and `litcheck-filecheck` does not report the input position at which a directive failed, which [`bless`] needs.
+//! LLVM's FileCheck is the reference: if it is installed, a test compares both implementations. Two crates are not suitable: the directives
+//! of `filecheck` differ from LLVM's, and `litcheck-filecheck` does not report the input position at which a directive failed, which
+//! [`bless`] needs.
 
 mod align;
 pub mod bless;
@@ -46,7 +47,7 @@ pub struct Options {
     pub implicit_not: Vec<String>,
     /// Whether an empty input is permitted.
     pub allow_empty: bool,
-    /// Whether consecutive blanks are significant.
+    /// Whether the number of consecutive spaces and tabs is significant.
     pub strict_whitespace: bool,
 }
 
@@ -90,7 +91,7 @@ fn read(checks: &str, name: &str, input: &str, options: &Options) -> Result<Vec<
     Ok(directives)
 }
 
-/// The input with Unix line ends and, unless blanks are significant, consecutive blanks merged.
+/// The input with Unix line endings. Unless `options` sets strict whitespace, consecutive spaces and tabs become one space.
 fn canonical(input: &str, options: &Options) -> String {
     let mut out = String::with_capacity(input.len());
     let mut chars = input.chars().peekable();

@@ -90,7 +90,7 @@ impl Pattern {
         })
     }
 
-    /// The first match in `text`; the error is the name of a variable without a value.
+    /// Finds the first match in `text`. The error is the name of a variable without a value.
     pub(super) fn find(&self, text: &str, values: &Values) -> Result<Option<Match>, String> {
         if let [Piece::Text(wanted)] = &*self.pieces {
             return Ok(text.find(&**wanted).map(|at| Match { at: at..at + wanted.len(), sets: Vec::new() }));
@@ -153,7 +153,8 @@ impl Pattern {
 }
 
 impl Number {
-    /// The value of the expression; `None` if it matches any number. The error is the name of a variable without a value.
+    /// Returns the value of the expression, or `None` if the expression matches any number. The error is the name of a variable without a
+    /// value.
     fn value(&self, values: &Values) -> Result<Option<i64>, String> {
         let mut sum = None;
         for (factor, term) in &self.terms {
@@ -187,8 +188,8 @@ impl Number {
         }
     }
 
-    /// Markup that matches `text` on the line `line` (counted from 0): the unchanged expression, or an expression of `@LINE` with a new
-    /// offset. `None` if there is no such markup.
+    /// Returns markup that matches `text` on the line `line` (counted from 0): the unchanged expression, or an expression of `@LINE` with a
+    /// new offset. Returns `None` if there is no such markup.
     pub(super) fn kept(&self, text: &str, line: usize, values: &Values) -> Option<String> {
         if self.is_of_line {
             let distance = text.parse::<i64>().ok()? - i64::try_from(line + 1).ok()?;

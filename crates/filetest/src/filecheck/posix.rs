@@ -1,6 +1,6 @@
 //! Translates POSIX extended regular expressions, as FileCheck uses them, to the syntax of Rust's `regex`.
 
-/// Translates an expression. Characters that are special only in Rust are escaped, negated classes do not match a line end, and groups do
+/// Translates an expression. Characters that are special only in Rust are escaped, negated classes do not match a newline, and groups do
 /// not capture.
 ///
 /// # Errors

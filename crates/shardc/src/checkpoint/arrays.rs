@@ -87,11 +87,11 @@ pub fn blocks_of<'a>(
     }
 }
 
-/// Restores the shards of this process's devices, with the sharding of each port, regardless of the sharding with which they were saved.
-/// Each block is read once and copied to all devices that hold it. An array that the checkpoint lacks is `None`, if `fit` allows it.
+/// Restores the shards of this process's devices, with the sharding of each [`Port`], regardless of the sharding with which they were
+/// saved. Each block is read once and copied to all devices that hold it. An array that the checkpoint lacks is `None`, if `fit` allows it.
 ///
 /// # Errors
-/// The checkpoint does not match the request (SH1309: all mismatches), or those of [`Checkpoint::restore`].
+/// The checkpoint does not match the request (SH1309 lists all mismatches); or an error of [`Checkpoint::restore`].
 pub fn restore_arrays(
     checkpoint: &Checkpoint,
     client: &Client,
@@ -154,7 +154,7 @@ fn owner(array: &ShardedArray, region: &Region, number: usize, processes: usize)
     holders.get(number % holders.len().max(1)).map_or(0, |place| place * processes / layout.num_devices())
 }
 
-/// The non-empty blocks that the devices at the positions `places` of a layout hold, each with the indices into `places` of these devices.
+/// Maps each non-empty block of a layout to the devices at the positions `places` that hold the block, as indices into `places`.
 fn regions(layout: &ShardLayout, places: &[usize]) -> BTreeMap<Region, Vec<usize>> {
     let mut regions: BTreeMap<Region, Vec<usize>> = BTreeMap::new();
     for (device, &place) in places.iter().enumerate() {

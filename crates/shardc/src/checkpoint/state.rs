@@ -12,7 +12,7 @@ use crate::train::{State, Step};
 /// Saves the state of a step at a path of a store. Each replicated block is saved once.
 ///
 /// # Errors
-/// Those of [`parts`] and of [`save_parts`](super::save_parts).
+/// The errors of [`parts`] and of [`save_parts`](super::save_parts).
 pub fn save(
     store: &Store,
     path: &str,
@@ -52,7 +52,8 @@ pub fn reader(state: &State) -> impl Fn(&Entry, &Region) -> Result<Vec<u8>, Stri
 /// is read once and copied to all devices that hold it.
 ///
 /// # Errors
-/// The variables do not match the checkpoint, or the checkpoint lacks some (SH1309: all mismatches), or those of [`Checkpoint::restore`].
+/// The variables do not match the checkpoint, or the checkpoint lacks some (SH1309 lists all mismatches); or an error of
+/// [`Checkpoint::restore`].
 pub fn restore(checkpoint: &Checkpoint, step: &Step, fit: &Fit) -> Result<State, Error> {
     let strict = Fit { may_lack: false, ..fit.clone() };
     Ok(State { arrays: read(checkpoint, step, &strict)?, processes: step.processes() })
@@ -61,7 +62,7 @@ pub fn restore(checkpoint: &Checkpoint, step: &Step, fit: &Fit) -> Result<State,
 /// Replaces variables of a state by those of a checkpoint. Variables that the checkpoint lacks stay unchanged, if `fit` allows it.
 ///
 /// # Errors
-/// Those of [`restore`]; the state is then unchanged.
+/// The errors of [`restore`]; the state is then unchanged.
 pub fn restore_into(checkpoint: &Checkpoint, step: &Step, state: &mut State, fit: &Fit) -> Result<(), Error> {
     for (name, array) in read(checkpoint, step, fit)? {
         state.arrays.insert(name, array);

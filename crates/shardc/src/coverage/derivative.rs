@@ -18,7 +18,7 @@ pub enum Differentiated {
     Partly(&'static str),
     /// The derivative is zero everywhere, as for step functions and predicates.
     Zero,
-    /// Either no operand or no result has floats or complex numbers.
+    /// No operand has float or complex elements, or no result has.
     None,
     /// Differentiation fails, with this error code.
     Refused(&'static str),
@@ -46,7 +46,8 @@ pub(super) fn derivatives(probe: &Probe) -> Vec<(&'static str, Differentiated)> 
     out
 }
 
-/// How an elementwise operation is differentiated, for the first element types that the verifier accepts; `None` if it is not elementwise.
+/// Returns how an elementwise operation is differentiated, for the first element types that the verifier accepts, or `None` if the
+/// operation is not elementwise.
 fn of_elementwise(name: &str) -> Option<Differentiated> {
     const TYPES: [(&str, &str); 5] =
         [("f32", "f32"), ("complex<f32>", "f32"), ("f32", "complex<f32>"), ("f32", "i1"), ("i32", "i32")];

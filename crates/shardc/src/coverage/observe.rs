@@ -24,7 +24,7 @@ pub(super) struct Split {
     pub(super) results: Vec<(usize, usize)>,
 }
 
-/// How `op` is partitioned if `split` is sharded over `devices`.
+/// Returns how `op` is partitioned if `split` is sharded over `devices` devices.
 pub(super) fn observe(program: &Module, op: OpId, split: &Split, devices: i64) -> How {
     let mut module = program.clone();
     match partition(&mut module, op, split, devices) {
@@ -39,7 +39,7 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     let own_collectives = count(module, |kind| kind.collective().is_some());
     annotate(module, entry, op, split, devices);
     inline_calls(module)?;
-    // The entry is looked up again, because removing functions changes the ids of others.
+    // The entry is looked up again, because removing functions changes the ids of other functions.
     let entry = module.entry().ok_or_else(|| vec![module.no_entry()])?;
     let Some(body) = module.funcs[entry].body else { return Ok(How::default()) };
     decompose(module, body);

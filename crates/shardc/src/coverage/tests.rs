@@ -53,7 +53,7 @@ fn every_operation_has_a_row() {
 }
 
 /// Operations without a derivative for some or all operands: operations with unknown semantics or dynamic shapes, and functions whose
-/// derivative no operation computes.
+/// derivative cannot be expressed by other operations.
 const WITHOUT_DERIVATIVE: &[&str] = &[
     "chlo._asin_acos_kernel",
     "chlo.broadcast_polygamma",

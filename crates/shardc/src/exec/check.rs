@@ -54,8 +54,8 @@ impl OutputCheck {
         self.difference.within(self.tolerance) || self.is_rounding()
     }
 
-    /// Whether the output differs because the program amplifies rounding. This is the case if in double precision, the programs agree,
-    /// their difference almost vanishes, or changes in the last place of the inputs cause a similar difference.
+    /// Whether the output differs because the program amplifies rounding: in double precision, the programs agree, their difference almost
+    /// vanishes, or changes in the last place of the inputs cause a similar difference.
     #[must_use]
     pub fn is_rounding(&self) -> bool {
         let is_little = |InDouble { difference, noise }: InDouble| {
@@ -70,7 +70,7 @@ impl OutputCheck {
 /// every output. If an output differs, both programs are run again in double precision, which separates rounding from a bug.
 ///
 /// # Errors
-/// Either program does not compile or run, or exceeds the default [`Limits`]: this machine's memory or half an hour.
+/// One of the programs does not compile or run, or exceeds the default [`Limits`]: this machine's memory or half an hour.
 pub fn verify(
     client: &Client,
     original: &Module,
@@ -83,7 +83,7 @@ pub fn verify(
 /// Verifies as [`verify`] does, with other limits.
 ///
 /// # Errors
-/// Those of [`verify`].
+/// The errors of [`verify`].
 pub fn verify_within(
     client: &Client,
     original: &Module,
@@ -127,8 +127,8 @@ pub fn verify_against(
     compare(client, original, output, inputs, expected, Limits::default())
 }
 
-/// The program in double precision, with which [`verify`] separates rounding from a bug. `None` if the conversion would change the
-/// program's meaning: it computes in 8 bits, or has calls that are specific to an element type.
+/// Converts a program to double precision, in which [`verify`] separates rounding from a bug. Returns `None` if the conversion would change
+/// the program's meaning: the program computes in 8 bits, or has calls that are specific to an element type.
 #[must_use]
 pub fn widened(module: &Module) -> Option<Module> {
     widen(module)
@@ -179,7 +179,7 @@ fn compare(
     Ok(checks)
 }
 
-/// The outputs in double precision, if both programs can run in double precision within the limits.
+/// Returns the outputs in double precision, if both programs can run in double precision within the limits.
 fn in_double(
     client: &Client,
     original: &Module,

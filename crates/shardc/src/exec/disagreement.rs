@@ -18,8 +18,8 @@ pub fn disagreement(index: usize, found: &ReplicaDisagreement) -> Error {
     Diagnostic::internal(DISAGREEMENT, message).into()
 }
 
-/// Attributes an error about devices that disagree to the program, if results of its manual computations may differ along axes
-/// that their shardings do not contain (SH0328). Other errors are returned unchanged.
+/// Returns an error that blames the program (SH0328), if devices disagree and results of the program's manual computations may differ along
+/// axes that their shardings do not contain. Other errors are returned unchanged.
 #[must_use]
 pub fn attribute_disagreement(original: &Module, error: Error) -> Error {
     let diagnostics = error.diagnostics();
@@ -30,8 +30,8 @@ pub fn attribute_disagreement(original: &Module, error: Error) -> Error {
     }
 }
 
-/// An error that names the first manual computation with a result that may differ along axes that its sharding does not contain; `None`
-/// if there is none. `consequence` describes the observed difference.
+/// Finds the first manual computation with a result that may differ between devices along axes that are not in the result's sharding.
+/// Returns an error that names the computation, or `None` if there is none. `consequence` describes the observed difference.
 pub(super) fn results_that_differ(original: &Module, consequence: &str) -> Option<Diagnostic> {
     let mut module = original.clone();
     // If GSPMD shardings cannot be converted or calls cannot be inlined, the program is searched as it is.

@@ -3,8 +3,8 @@
 use shardc_ir::{DTypeClass, Diagnostic};
 use shardc_runtime::HostArray;
 
-/// The error (`SH0728`) for an array with a NaN or an infinity. The message names the step (from 1), the tensor and the first such
-/// element. `what` is the kind of the tensor: a result, a metric, a variable. `None` if all elements are finite.
+/// Returns the error (`SH0728`) for an array with a NaN or an infinity, or `None` if all elements are finite. The message names the step
+/// (from 1), the tensor and the first element that is not finite. `what` is the kind of the tensor: a result, a metric, a variable.
 #[must_use]
 pub fn not_finite(step: u64, what: &str, name: &str, array: &HostArray) -> Option<Diagnostic> {
     let parts = match array.dtype.class() {

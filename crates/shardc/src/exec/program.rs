@@ -51,10 +51,10 @@ impl Port {
         })
     }
 
-    /// The devices of a program, with the memory kind and memory layout of this parameter.
+    /// Returns the devices of a program, with the memory kind and memory layout of this parameter.
     ///
     /// # Errors
-    /// A device has no such memory.
+    /// A device does not have the memory kind.
     pub fn place<'p>(&self, devices: &'p Placement) -> Result<Cow<'p, Placement>, RuntimeError> {
         let placement = match &self.memory_kind {
             Some(kind) => Cow::Owned(devices.in_memory(kind)?),
@@ -208,7 +208,7 @@ impl Program {
     ///
     /// # Errors
     /// [`RuntimeError::Inputs`] with all mismatches of the inputs, before anything is sent; [`RuntimeError::Memory`] if this machine has
-    /// too little; [`RuntimeError::TimeLimit`]; the execution fails, or devices that hold the same block disagree on it by more than
+    /// too little memory; [`RuntimeError::TimeLimit`]; the execution fails, or devices that hold the same block disagree on it by more than
     /// rounding.
     pub fn run(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<HostArray>, Error> {
         let arguments = self.put(client, inputs)?;
@@ -240,7 +240,7 @@ impl Program {
         Ok(outputs)
     }
 
-    /// An output assembled from its blocks, including those of other processes.
+    /// Assembles an output from its blocks, including those of other processes.
     fn whole<'a>(
         &self,
         client: &Client,
@@ -262,7 +262,7 @@ impl Program {
     /// Compares the memory of an execution with the [`Limits`], for callers that put arrays on the devices without [`Program::put`].
     ///
     /// # Errors
-    /// [`RuntimeError::Memory`] if this machine has too little.
+    /// [`RuntimeError::Memory`] if this machine has too little memory.
     pub fn check_memory(&self) -> Result<(), Error> {
         Ok(program_need(self).check("running the program", self.limits.memory)?)
     }
@@ -272,7 +272,7 @@ impl Program {
     ///
     /// # Errors
     /// [`RuntimeError::Inputs`] with all mismatches of the arrays, before anything is sent; [`RuntimeError::Memory`] if this machine has
-    /// too little.
+    /// too little memory.
     pub fn put(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<ShardedArray>, Error> {
         self.check_arrays(inputs)?;
         self.check_memory()?;
@@ -299,7 +299,7 @@ impl Program {
     /// gets a copy. After an error the arrays are lost.
     ///
     /// # Errors
-    /// Those of [`Program::step`].
+    /// The errors of [`Program::step`].
     pub fn step_donating(&self, inputs: Vec<ShardedArray>) -> Result<Vec<ShardedArray>, Error> {
         self.check_spread(&inputs)?;
         self.finish(self.execute(inputs, self.donated())?)
@@ -309,7 +309,7 @@ impl Program {
     /// `in_flight` executions of the client are in progress, the call first waits until one of them ends.
     ///
     /// # Errors
-    /// Those of [`Program::step`] that are found before the start. Later errors are returned by [`Execution::wait`], and by any use
+    /// The errors of [`Program::step`] that are found before the start. Later errors are returned by [`Execution::wait`], and by any use
     /// of the arrays.
     pub fn launch(
         &self,
@@ -342,8 +342,8 @@ impl Program {
         let mut lists: Vec<Vec<Buffer>> =
             vec![Vec::with_capacity(inputs.len()); self.executable.devices().len()];
         for (i, (port, array)) in self.inputs.iter().zip(inputs).enumerate() {
-            // `donate` is in ascending order. A buffer in another memory kind cannot be donated if the caller keeps the array, so a copy
-            // is donated.
+            // `donate` is in ascending order. If the caller keeps an array in a non-default memory kind, a copy of each buffer is donated,
+            // because the buffer itself cannot be donated.
             let is_lent = port.memory_kind.is_some() && port.is_donated && donate.binary_search(&i).is_err();
             let devices = self.executable.devices().iter();
             for (device, (list, buffer)) in devices.zip(lists.iter_mut().zip(array.into_buffers())) {

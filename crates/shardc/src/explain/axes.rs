@@ -191,7 +191,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// The source of an argument's or result's annotation, if it is not an `sdy.sharding` attribute of the program.
+    /// Describes the source of an argument's or result's annotation, if the source is not an `sdy.sharding` attribute of the program.
     fn how_given(&self, result: bool, i: usize) -> &'static str {
         let Some(func) = self.raw.entry().map(|f| &self.raw.funcs[f]) else { return "" };
         let has_gspmd = |attrs: Option<&AttrDict>| attrs.is_some_and(|a| a.get(GSPMD_SHARDING).is_some());

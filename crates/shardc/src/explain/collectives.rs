@@ -49,7 +49,8 @@ type Origin = (u32, usize);
 
 /// Finds the operations of the propagated program that need a collective.
 struct Served<'a> {
-    /// The operations of the propagated program by source position. If a function is called several times, the first inlined copy.
+    /// The operations of the propagated program by source position. For a function that is called several times, they are those of the
+    /// first inlined copy.
     ops: BTreeMap<Origin, OpId>,
     /// The collectives that each combined collective replaced.
     combined: HashMap<OpId, &'a [OpId]>,
@@ -159,7 +160,7 @@ impl Explainer<'_> {
         Ok(vec![report])
     }
 
-    /// Operands and results of operations, each once.
+    /// Reports the operands and results of operations, each once.
     fn sides(&self, ops: &[OpId]) -> Vec<ValueReport> {
         let values = ops.iter().flat_map(|&op| {
             let data = &self.module.ops[op];
@@ -178,7 +179,7 @@ impl Explainer<'_> {
         out
     }
 
-    /// Why an operation needs communication.
+    /// Returns the reasons why an operation needs communication.
     fn because(&self, op: OpId, conflicts: &HashMap<Option<OpId>, Vec<usize>>) -> Because {
         let data = &self.module.ops[op];
         let at = if matches!(data.kind, OpKind::Return) { None } else { Some(op) };

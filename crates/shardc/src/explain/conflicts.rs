@@ -7,7 +7,7 @@ use super::Explainer;
 use super::report::{ConflictReport, SourcePlace};
 
 impl Explainer<'_> {
-    /// Conflicts as text: equal ones are grouped, and ordered by bytes.
+    /// Conflicts as text: equal conflicts are grouped, and the groups are ordered by bytes.
     pub(super) fn conflicts<'c>(&self, list: impl Iterator<Item = &'c Conflict>) -> Vec<ConflictReport> {
         let mut groups: IndexMap<_, ConflictReport> = IndexMap::new();
         for conflict in list {

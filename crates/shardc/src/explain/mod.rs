@@ -1,10 +1,10 @@
 //! Explains the shardings of a program.
 //!
-//! [`Compiler::explain`] answers a [`Question`] with a [`Report`]. For every axis on a value, it contains the annotation from which the
-//! axis was propagated, and the operations that propagated it, with their lines in the file and in the user's own program. It also contains
-//! the conflicts between operands and results with their resolution, and for every collective the operation that needs it, with the reason.
-//! The report is data: [`Report::to_json`] serializes it, [`Report::to_text`] formats it for a terminal, and [`Report::to_html`] as an HTML
-//! page.
+//! [`Compiler::explain`] answers a [`Question`] with a [`Report`]. For every axis on a value, the report contains the annotation from which
+//! the axis was propagated, and the operations that propagated the axis, with their lines in the file and in the user's own program. The
+//! report also contains the conflicts between operands and results with their resolution, and for every collective the operation that needs
+//! it, with the reason. The report is data: [`Report::to_json`] serializes it, [`Report::to_text`] formats it for a terminal, and
+//! [`Report::to_html`] as an HTML page.
 //!
 //! ```
 //! use shardc::Compiler;

@@ -28,7 +28,7 @@ pub(super) struct Names<'a> {
     sites: CallSites,
     /// The offset at which each line begins.
     lines: Vec<usize>,
-    /// The printed names, if there is no text.
+    /// The names in the printed propagated program, if the program is not in text form.
     printed: Option<SecondaryMap<ValueId, String>>,
     /// The parent operation of each region.
     owners: SecondaryMap<RegionId, PackedOption<OpId>>,
@@ -213,7 +213,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// A line, truncated if it is long, and the range of it to underline.
+/// Returns a line, truncated if it is long, and the range of the line to underline.
 fn excerpt(line: &str, from: usize, len: usize) -> (Option<String>, Option<(usize, usize)>) {
     let indent = line.len() - line.trim_start().len();
     let start = if from.saturating_sub(indent) + len > WIDTH - 20 { from.saturating_sub(12) } else { indent };

@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Report {
     /// Version of this format: 1.
     pub version: u32,
-    /// The file.
+    /// The name of the program's file.
     pub source: String,
     /// Axes of the mesh.
     pub axes: Vec<AxisReport>,
@@ -20,10 +20,10 @@ pub struct Report {
     /// The values that the question selects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<ValueReport>,
-    /// Sharding conflicts between operands and results of operations: equal ones are grouped, and ordered by bytes.
+    /// Sharding conflicts between operands and results of operations. Equal conflicts are grouped, and the groups are ordered by bytes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<ConflictReport>,
-    /// Large replicated values; equal ones are grouped.
+    /// Large replicated values, grouped by operation and type.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replicated: Vec<ReplicatedReport>,
     /// The collectives of the partitioned program, in order.
@@ -164,10 +164,10 @@ pub struct ConflictReport {
     pub against: Option<String>,
 }
 
-/// Equal replicated values.
+/// Replicated values with the same operation and type.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ReplicatedReport {
-    /// The name of the first of the equal values.
+    /// The name of the group's first value.
     pub name: String,
     /// The operation that produces the value.
     pub op: String,
@@ -176,9 +176,9 @@ pub struct ReplicatedReport {
     pub ty: String,
     /// The bytes of one value.
     pub bytes: u64,
-    /// The number of values.
+    /// The number of values in the group.
     pub count: usize,
-    /// The source position of the first of the equal values.
+    /// The source position of the group's first value.
     pub place: SourcePlace,
 }
 
@@ -203,7 +203,7 @@ pub struct CollectiveReport {
     pub function: Option<CalledReport>,
     /// The operations that need the collective. There are several if their collectives were combined.
     pub serves: Vec<ServedReport>,
-    /// The operands and results of these operations, with the propagation paths of their axes.
+    /// The operands and results of the operations in `serves`, with the propagation paths of their axes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<ValueReport>,
 }

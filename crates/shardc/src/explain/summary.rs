@@ -80,7 +80,8 @@ impl Explainer<'_> {
         reports.into_values().map(finish).collect()
     }
 
-    /// The argument or result that an annotation belongs to; a placeholder for annotations of operations, whose positions do not use it.
+    /// Returns the argument or result that an annotation belongs to. For an annotation of an operation, it returns a placeholder, because
+    /// `annotation_place` then does not use the subject.
     fn annotated(&self, annotation: AnnotationSource) -> Subject {
         match annotation {
             AnnotationSource::Argument(i) => {

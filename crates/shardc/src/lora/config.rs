@@ -25,7 +25,7 @@ const DESCRIPTIVE: &[&str] = &[
     "peft_version",
     // Whether the base weight is transposed. The model determines this, not the adapter.
     "fan_in_fan_out",
-    // Options of initialization and quantization methods, each of which another setting selects.
+    // Options of initialization and quantization methods. A separate setting selects each method.
     "eva_config",
     "corda_config",
     "loftq_config",
@@ -39,7 +39,7 @@ impl AdapterConfig {
     /// Reads the text of `adapter_config.json`.
     ///
     /// # Errors
-    /// The text is not valid, or has unsupported settings, all of which the error names (SH0726).
+    /// The text is invalid or has unsupported settings (SH0726); the error names all of them.
     pub fn parse(text: &str) -> Result<AdapterConfig, Error> {
         let invalid = |why: String| Diagnostic::invalid("SH0726", format!("adapter_config.json: {why}"));
         let value: Value = serde_json::from_str(text).map_err(|error| invalid(error.to_string()))?;

@@ -19,7 +19,7 @@ use super::parsed::{Parsed, Role};
 use crate::Error;
 
 impl AdapterFiles {
-    /// The LoRA settings of these files, with the names of shardc's model of the family. A model built with these settings
+    /// The LoRA settings of these files, with the module names of shardc's model of the family. A model built with these settings
     /// ([`Scope::with_lora`](crate::nn::Scope::with_lora)) computes the same as the adapted model in PEFT.
     ///
     /// # Errors
@@ -170,7 +170,7 @@ impl Parsed {
             .map_err(|error| format!("{:?}: {error}", variable.name))
     }
 
-    /// The value of a parameter that is not an adapter, if the files have it.
+    /// Returns the value of a parameter that is not an adapter, if the files contain the parameter.
     fn replaced(
         &self,
         variable: &Variable,

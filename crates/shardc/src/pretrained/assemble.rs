@@ -95,8 +95,8 @@ impl<'a> Assembled<'a> {
     }
 }
 
-/// The offset and strides with which the elements of a variable of shape `own` are read from the flattened source tensor. `None` if the
-/// tensor has a different number of elements, or its dimensions are not products of consecutive dimensions of the variable.
+/// Returns the offset and strides with which the elements of a variable of shape `own` are read from the flattened source tensor. Returns
+/// `None` if the tensor has a different number of elements, or its dimensions are not products of consecutive dimensions of the variable.
 pub(super) fn strides(how: How, shape: &[usize], own: &[usize]) -> Option<(usize, Vec<usize>)> {
     let count: usize = shape.iter().product();
     let (first, dims) = match (how, shape) {
@@ -114,7 +114,7 @@ pub(super) fn strides(how: How, shape: &[usize], own: &[usize]) -> Option<(usize
     let mut strides = Vec::with_capacity(own.len());
     let mut own = own.iter().copied().peekable();
     for (size, stride) in dims {
-        // The sizes of the variable's dimensions that form this dimension, outermost first.
+        // The sizes of the variable's dimensions that form the current dimension of the tensor, outermost first.
         let (mut parts, mut covered) = (Vec::new(), 1);
         while let Some(n) = own.next_if(|&n| covered < size || n == 1) {
             parts.push(n);

@@ -151,7 +151,7 @@ fn find<'a>(
     let (mut all, mut wrong) = (Vec::new(), Vec::new());
     let is_read = |v: &&Variable| {
         let is_of_model = matches!(v.kind, Kind::Parameter | Kind::Frozen) && !adapters::is_adapter(&v.name);
-        // Variables that are copies of others are not read from the checkpoint, but initialized from the others.
+        // A variable that is a copy of another variable is not read from the checkpoint, but initialized from that variable.
         is_of_model && !matches!(v.init, Init::CopyOf(_))
     };
     for variable in variables.iter().filter(is_read) {

@@ -18,8 +18,8 @@ pub(super) enum How {
 /// The name of a tensor, with `{}` for the layer number, and its conversion.
 type Place = (&'static str, How);
 
-/// The candidate names of a variable's tensor, with and without the prefix of the family; the first one that the checkpoint contains is
-/// used.
+/// Returns the candidate names of a variable's tensor, with and without the prefix of the family. The first name that the checkpoint
+/// contains is used.
 pub(super) fn places(family: Family, variable: &str) -> Option<Vec<(String, How)>> {
     let (table, prefix) = table(family);
     let (layer, what) = variable.rsplit_once('.').unwrap_or(("", variable));
@@ -46,13 +46,14 @@ pub(super) fn places(family: Family, variable: &str) -> Option<Vec<(String, How)
 pub(super) struct Module {
     /// The name in shardc's model.
     pub(super) ours: &'static str,
-    /// The conversion of its weight.
+    /// The conversion of the module's weight.
     pub(super) how: How,
     /// The layer number, if there are several layers.
     pub(super) layer: Option<i64>,
 }
 
-/// The modules of shardc's model that correspond to a module of a checkpoint; several if the checkpoint's module is fused.
+/// Returns the modules of shardc's model that correspond to a module of a checkpoint. There are several if the checkpoint's module is
+/// fused.
 pub(super) fn modules(family: Family, name: &str) -> Vec<Module> {
     let (table, prefix) = table(family);
     let own = name.strip_prefix(prefix).unwrap_or(name);

@@ -53,7 +53,7 @@ impl Parsed {
     /// Reads both files, and assigns each tensor to a module.
     ///
     /// # Errors
-    /// Those of [`AdapterFiles::lora`].
+    /// The errors of [`AdapterFiles::lora`].
     pub(super) fn of(family: Family, files: &AdapterFiles) -> Result<Parsed, Error> {
         let config = AdapterConfig::parse(&files.config)?.lora;
         let mut tensors = StateDict::new();
@@ -94,7 +94,7 @@ impl Parsed {
         is_beside || module.starts_with(prefix(self.family)) == self.has_prefix
     }
 
-    /// The reason why a tensor is not supported; `None` for a supported tensor.
+    /// Returns the reason why a tensor is not supported, or `None` for a supported tensor.
     fn refused(&self, name: &str) -> Option<String> {
         if let Some(module) =
             [Role::A, Role::B, Role::Magnitude].iter().find_map(|role| name.strip_suffix(role.suffix()))
@@ -189,14 +189,15 @@ fn plain(name: &str) -> String {
         .map_or(name.to_owned(), |name| format!("{name}_magnitude_vector"))
 }
 
-/// The module of a tensor that is a parameter of the base model; `None` for adapter tensors.
+/// Returns the module of a tensor that is a parameter of the base model, or `None` for an adapter tensor.
 fn module_of(name: &str) -> Option<&str> {
     let (module, parameter) = name.rsplit_once('.')?;
     let is_of_adapters = module.rsplit('.').next().is_some_and(|last| last.starts_with("lora_"));
     (matches!(parameter, "weight" | "bias") && !is_of_adapters).then_some(module)
 }
 
-/// Whether PEFT saves a module for an entry of `modules_to_save`: its name, or that of an enclosing module, ends with the entry (0.21).
+/// Whether PEFT 0.21 saves a module because of an entry of `modules_to_save`: the name of the module, or of an enclosing module, ends with
+/// the entry.
 fn saves(saved: &str, module: &str) -> bool {
     let ends = module.match_indices('.').map(|(at, _)| at).chain([module.len()]);
     ends.into_iter().any(|end| module[..end].ends_with(saved))

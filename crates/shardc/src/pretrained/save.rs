@@ -107,7 +107,7 @@ fn place(family: Family, variable: &str, is_bare: bool) -> Option<(String, How)>
     places(family, variable)?.into_iter().find(|(name, _)| has_prefix(name) != (is_bare || is_head))
 }
 
-/// The shape in a checkpoint of one layer of a variable, whose dimensions in shardc's model are `own`.
+/// The checkpoint shape of one layer of a variable; `own` is the shape of the layer in shardc's model.
 fn shape(how: How, name: &str, own: &[usize]) -> Option<Vec<usize>> {
     let (module, parameter) = name.rsplit_once('.').unwrap_or(("", name));
     let product = |dims: &[usize]| dims.iter().product::<usize>();
@@ -174,7 +174,7 @@ fn put(
     Ok(())
 }
 
-/// The positions in the flattened tensor of the elements of a layer, which are listed in row-major order.
+/// The positions of a layer's elements in the flattened tensor, in row-major order of the layer.
 fn positions(first: usize, strides: &[usize], own: &[usize]) -> Vec<usize> {
     own.iter().zip(strides).fold(vec![first], |places, (&n, &stride)| {
         places.iter().flat_map(|&place| (0..n).map(move |i| place + i * stride)).collect()

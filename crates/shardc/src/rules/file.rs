@@ -22,7 +22,7 @@ impl RuleFile {
     /// Parses a file; the [module](super) describes the format.
     ///
     /// # Errors
-    /// The text is not TOML, has an unknown key, or has a rule in no known notation (SH0364); each is reported at its position.
+    /// The text is not TOML, has an unknown key, or has a rule in an unknown notation (SH0364); each error is reported at its position.
     pub fn parse(text: &str) -> Result<RuleFile, Error> {
         let file: Keys<Keys<Keys<Spanned<Value>>>> = toml::from_str(text).map_err(|error| {
             let span = error.span().map_or(Span::NONE, |span| Span::new(span.start, span.end));

@@ -37,8 +37,8 @@ impl Step {
     /// given state does not change.
     ///
     /// # Errors
-    /// There are no adapters, or they have a different rank, or a kernel is stored in four bits (SH1252); the state lacks a variable
-    /// (SH0720); or an execution fails.
+    /// There are no adapters, their rank differs from that of `lora`, or a kernel is stored in four bits (SH1252); the state lacks a
+    /// variable (SH0720); or an execution fails.
     pub fn merge_adapters(&self, state: &State, lora: &Lora) -> Result<State, Error> {
         let adapted = self.adapted(lora)?;
         let kernels = self.folded(&adapted, state, lora, Merge::Into)?;
@@ -51,7 +51,7 @@ impl Step {
     /// example those of the original state. Kernels are restored up to rounding.
     ///
     /// # Errors
-    /// Those of [`merge_adapters`](Step::merge_adapters).
+    /// The errors of [`merge_adapters`](Step::merge_adapters).
     pub fn unmerge_adapters(&self, merged: &State, adapters: &State, lora: &Lora) -> Result<State, Error> {
         let adapted = self.adapted(lora)?;
         if let Some(of) = adapted.iter().find(|of| of.magnitude.is_some()) {

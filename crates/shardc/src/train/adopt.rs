@@ -16,9 +16,9 @@ use crate::exec::Port;
 pub struct Adopted {
     /// The state.
     pub state: State,
-    /// The variables that the other state lacks.
+    /// The variables of the step that the source state lacks.
     pub missing: Vec<String>,
-    /// The variables of the other state that the step does not have.
+    /// The variables of the source state that the step does not have.
     pub unused: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ impl Step {
     /// the host, so in a job of several processes each process must call `adopt`.
     ///
     /// # Errors
-    /// The other state lacks a variable (SH0720), or has it with a different shape or element type (SH0721), or a copy fails.
+    /// The given state lacks a variable (SH0720), or has a variable with a different shape or element type (SH0721), or a copy fails.
     pub fn adopt(&self, state: &State) -> Result<State, Error> {
         let take = |(variable, port): (&Variable, &Port)| {
             let name = &variable.name;

@@ -41,7 +41,7 @@ impl Meter {
         self
     }
 
-    /// Counts one more step with this many tokens or other items.
+    /// Counts one more step with `tokens` tokens or other items.
     pub fn step(&mut self, tokens: u64) {
         self.steps += 1;
         self.tokens += tokens;

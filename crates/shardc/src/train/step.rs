@@ -50,9 +50,9 @@ pub(crate) struct VariableSharding<'a> {
 /// An input of an execution: a full array on the host, or an array on the devices with the step's sharding.
 #[derive(Clone, Copy, Debug)]
 pub enum Feed<'a> {
-    /// On the host.
+    /// A full array on the host.
     Host(&'a HostArray),
-    /// On the devices.
+    /// An array on the devices, with the step's sharding.
     Devices(&'a ShardedArray),
 }
 
@@ -210,13 +210,12 @@ impl Step {
         self.state_of((0..self.step.variables.len()).map(spread).collect::<Result<_, Error>>()?)
     }
 
-    /// A state built block by block, for variables that do not fit in host memory. `block` returns the elements of a variable within
-    /// bounds, and is called once for each different block. It returns `None` for a variable that it does not have, which is then taken
-    /// from `others`. A variable that is initialized as a copy of another variable gets the value that `block` returns for the other
-    /// variable.
+    /// Builds a state block by block, for variables that do not fit in host memory. `block` returns the elements of a variable within
+    /// bounds, and is called once for each distinct block. It returns `None` for a variable that it does not have, which is then taken from
+    /// `others`. A variable that is initialized as a copy of another variable gets the value that `block` returns for the other variable.
     ///
     /// # Errors
-    /// Those of `block`; a block has a different shape or element type (SH0721); `others` lacks a variable (SH0720).
+    /// The errors of `block`; a block has a different shape or element type (SH0721); `others` lacks a variable (SH0720).
     pub fn put_blocks(
         &self,
         others: Option<&State>,
@@ -250,7 +249,7 @@ impl Step {
         self.state_of(arrays)
     }
 
-    /// An array whose blocks `block` returns; each block is requested once. `None` if `block` returns `None`.
+    /// Builds an array from the blocks that `block` returns; each block is requested once. Returns `None` if `block` returns `None`.
     fn blocks(
         &self,
         port: &Port,
@@ -324,7 +323,7 @@ impl Step {
     /// the batch.
     ///
     /// # Errors
-    /// Those of [`Step::run`].
+    /// The errors of [`Step::run`].
     pub fn run_batch(&self, state: &mut State, batch: &Batch) -> Result<Metrics, Error> {
         self.run_after(state, &batch.feeds(), batch.waited())
     }
@@ -448,7 +447,7 @@ impl Step {
         Ok(ShardedArray::send(&self.client, &*devices, port.layout.clone(), array)?)
     }
 
-    /// The port of an input, with its name.
+    /// The program's [`Port`] for the input `name`.
     pub(super) fn input(&self, name: &str) -> Result<&Port, Error> {
         match self.step.inputs.iter().find(|port| port.name == name) {
             Some(port) => Ok(&self.program.inputs()[port.index]),
@@ -462,7 +461,7 @@ impl Step {
         self.client.processes().filter(|_| self.partitioned.is_some()).cloned()
     }
 
-    /// The variables, with their ports of the program.
+    /// The variables, each with the [`Port`] of its program parameter.
     pub(super) fn ports(&self) -> impl Iterator<Item = (&Variable, &Port)> {
         let inputs = self.program.inputs();
         self.step.variables.iter().zip(self.step.arguments.iter().map(|&argument| &inputs[argument]))
@@ -478,7 +477,8 @@ impl Step {
         self.step.mesh.clone()
     }
 
-    /// Compiles another program on variables of this step, with the same shardings. Metrics of the same name also keep their sharding.
+    /// Compiles another program that uses variables of this step, with the same shardings. Metrics of the same name also keep their
+    /// sharding.
     pub(super) fn beside(&self, mut program: StepProgram) -> Result<Step, Error> {
         let Some((compiler, interface)) = &self.partitioned else {
             return Step::single(&self.client, program);
@@ -513,7 +513,7 @@ impl Step {
         &self.client
     }
 
-    /// The port of each variable, in order, and its sharding in the partitioned program.
+    /// The [`Port`] of each variable, in order, and the variable's sharding in the partitioned program.
     pub(crate) fn variable_ports(
         &self,
     ) -> impl Iterator<Item = (&Variable, &Port, Option<VariableSharding<'_>>)> {
@@ -538,7 +538,7 @@ impl Step {
         &self.program
     }
 
-    /// The floating-point operations of an execution on all devices together, by the back end's estimate; `None` if the back
+    /// Returns the floating-point operations of an execution on all devices together, as estimated by the back end, or `None` if the back
     /// end has no estimate. Rematerialized operations count; each loop body counts once.
     #[must_use]
     pub fn flops(&self) -> Option<f64> {
@@ -564,7 +564,7 @@ pub(super) fn fits(what: &str, name: &str, given: &ArrayType, taken: &Port) -> R
     Err(Diagnostic::invalid("SH0721", text).into())
 }
 
-/// The warning for a step that a mesh of several devices does not shard.
+/// Returns a warning if the mesh has several devices, but no input or output of the step is sharded.
 fn replicated(interface: &Interface) -> Option<Diagnostic> {
     let devices = interface.mesh.num_devices();
     let is_whole = |tensor: &InterfaceTensor| tensor.local_shape == tensor.global.shape;

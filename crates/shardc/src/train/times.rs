@@ -77,7 +77,7 @@ impl Timings {
         }
     }
 
-    /// The summary; `None` if no step was recorded.
+    /// Returns the summary, or `None` if no step was recorded.
     #[must_use]
     pub fn report(&self) -> Option<TimesReport> {
         if self.steps.is_empty() {

@@ -1,4 +1,4 @@
-//! Tests of executions: the checks before them, and state that remains on the devices.
+//! Tests of executions: the checks before an execution, and state that remains on the devices.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(feature = "runtime")]
@@ -138,7 +138,7 @@ fn arrays_with_another_sharding_are_reported() {
     let turned = ShardedArray::from_buffers(reversed, good[0].buffers().to_vec()).unwrap();
     let error = runtime(program.step(&[turned, good[1].clone()]).unwrap_err());
     assert!(error.to_string().ends_with("in a different device order"), "{error}");
-    // Two blocks of the array are on each other's devices.
+    // The blocks of the first two devices are swapped.
     let mut buffers = good[0].buffers().to_vec();
     buffers.swap(0, 1);
     let swapped = ShardedArray::from_buffers(good[0].layout().clone(), buffers).unwrap();

@@ -25,7 +25,7 @@ fn client() -> Option<Client> {
     Some(Client::new(&plugin, ClientOptions { cpu_device_count: Some(8) }).unwrap())
 }
 
-/// A step of gradient descent on the squared distance to the rows, on this number of devices.
+/// A step of gradient descent on the squared distance to the rows, on `devices` devices.
 fn step(client: &Client, devices: i64) -> Step {
     let g = Graph::new("step", &Mesh::new(&[("data", devices)]).unwrap());
     let p = Scope::new(&g);
@@ -153,7 +153,7 @@ fn prefetch_is_limited() {
     }
 }
 
-/// Steps run asynchronously, and their times are known afterwards.
+/// Steps run asynchronously; their times are available after they complete.
 #[test]
 fn steps_report_their_times() {
     let Some(client) = client() else { return };
@@ -207,7 +207,7 @@ fn mismatched_state_is_rejected_and_preserved() {
         let metrics = step.run(&mut state, &[("x", &zero)]).unwrap();
         assert_eq!(metrics.scalar("difference").unwrap(), -36.0);
     }
-    // Rejected are a state with other variables, and inputs and variables of a different type.
+    // The step rejects a state with other variables, and inputs and variables of a different type.
     let other = difference(&client, ["u", "w"]);
     let error = other.run(&mut state, &[("x", &zero)]).unwrap_err().to_string();
     assert!(error.contains("SH0720") && error.contains("lacks the variable \"w\""), "{error}");

@@ -21,9 +21,9 @@ fn text(module: &Module) -> String {
 struct ByText {
     name: String,
     mode: SpmdMode,
-    /// The program after the passes that all attempts share.
+    /// The printed program after the passes that precede propagation, which all propagation strategies share.
     imported: String,
-    /// The attempted strategies, with the current program of each.
+    /// The attempted propagation strategies, with the current printed program of each.
     attempts: Vec<(Strategy, String)>,
     /// The passes that ran.
     passes: Vec<&'static str>,
@@ -75,9 +75,10 @@ fn passes_by_name_match_the_compiler() {
                 ByText { name: name.to_owned(), mode, imported, attempts: Vec::new(), passes: Vec::new() };
             let output = Compiler::new().spmd_mode(mode).partition_observed(module, &mut by_text);
             assert!(output.expect("partitions").is_some());
-            // The expected count consists of the shared passes, the passes of each attempt, and the passes on the chosen attempt.
+            // The expected count consists of the passes before propagation, the passes of each propagation strategy, and the passes on the
+            // result of the chosen strategy.
             let done = by_text.passes.iter().filter(|pass| **pass == "clean-collectives").count();
-            // An attempt whose propagated shardings equal those of the preceding attempt ends after propagation.
+            // If the propagated shardings of a strategy equal those of the preceding strategy, the attempt ends after propagation.
             assert_eq!(
                 by_text.passes.len(),
                 9 + 25 * done + REPEATED.len() * (by_text.attempts.len() - done) + 1
@@ -88,10 +89,10 @@ fn passes_by_name_match_the_compiler() {
     assert!(strategies.contains(&"as-annotated") && strategies.contains(&"batch-first"), "{strategies:?}");
 }
 
-/// The passes of an attempt whose propagated shardings equal those of the preceding attempt.
+/// The passes that run for a propagation strategy whose shardings equal those of the preceding strategy.
 const REPEATED: [&str; 2] = ["prioritize", "propagate"];
 
-/// Records the passes of each attempt.
+/// Records the passes, each with the propagation strategy that it ran for.
 #[derive(Default)]
 struct Passes(Vec<(Strategy, &'static str)>);
 
@@ -131,7 +132,7 @@ fn repeated_attempt_ends_early() {
     }
 }
 
-/// After the pass of this name, makes an operation use its own result as operand.
+/// After the named pass, makes an operation use its own result as operand.
 struct Damages(&'static str);
 
 impl Observer for Damages {

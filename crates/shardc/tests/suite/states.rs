@@ -17,7 +17,7 @@ fn client() -> Option<Client> {
     Some(Client::new(&plugin, ClientOptions { cpu_device_count: Some(4) }).unwrap())
 }
 
-/// A model of two layers with these names and `classes` outputs, and a moving average of its parameters if `decay` is given.
+/// Builds a model of two layers called `names`, with `classes` outputs, and with a moving average of its parameters if `decay` is given.
 fn program(names: [&str; 2], classes: i64, decay: Option<f64>) -> StepProgram {
     let g = Graph::new("step", &Mesh::new(&[("data", 2), ("model", 2)]).unwrap());
     let p = Scope::new(&g);

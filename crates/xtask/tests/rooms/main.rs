@@ -1,5 +1,5 @@
 //! Checks the dependencies of crates and rooms. Crates depend on each other in the order of `docs/ARCHITECTURE.md`. The rooms of a crate
-//! are the modules directly below its root. Rooms have no import cycles, and neither have the children of each module (`modules.rs`).
+//! are the modules directly below its root. There are no import cycles between rooms, or between the children of a module (`modules.rs`).
 //!
 //! A room in a cycle cannot be understood, tested or moved without the others. Code that two rooms share belongs in a third room, on which
 //! both depend.

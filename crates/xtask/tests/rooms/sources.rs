@@ -89,8 +89,9 @@ impl Crate {
         edges
     }
 
-    /// The edges between the children of each module, by the module's path, with the first use of each edge. A use is an edge at the level
-    /// at which the paths of the using and the used module diverge. A path through a re-export names no module and is not an edge.
+    /// The edges between the children of each module, by the module's path, with the first use of each edge. If one module uses another,
+    /// there is an edge between the two children at which the paths of the modules diverge. A path through a re-export names no module and
+    /// is not an edge.
     pub(crate) fn levels(&self) -> BTreeMap<String, BTreeMap<(&str, &str), &Use>> {
         let mut levels: BTreeMap<String, BTreeMap<(&str, &str), &Use>> = BTreeMap::new();
         for used in &self.uses {
@@ -107,7 +108,7 @@ impl Crate {
         levels
     }
 
-    /// The room of a path from the root; `None` for a path outside of the crate.
+    /// Returns the room of a path from the root, or `None` for a path outside of the crate.
     fn room_of(&self, path: &[String]) -> Option<&str> {
         let name = path.first()?;
         if let Some(room) = self.rooms.get(name) {

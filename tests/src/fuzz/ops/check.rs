@@ -1,4 +1,4 @@
-//! Partitions pieces (small programs around one operation), runs them, and compares the results.
+//! Partitions small programs around one operation, runs them, and compares the results.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::fuzz::rng::{Rng, hash};
 /// The largest difference that flushing denormals may cause: slightly below the smallest normal 32-bit float.
 const LEAST: f64 = 1.1e-38;
 
-/// Time limit for shrinking a failing piece.
+/// Time limit for shrinking a small program that fails.
 const REDUCE: Duration = Duration::from_secs(20);
 
 /// Known failures of XLA's CPU back end: the operation, and part of the error message.
@@ -30,7 +30,7 @@ const BACK_END: &[(&str, &str)] = &[
     ("stablehlo.real_dynamic_slice", "'stablehlo.real_dynamic_slice' op can't be translated to XLA HLO"),
 ];
 
-/// A program, or several joined into one.
+/// A small program around one operation, or several small programs joined into one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
     pub(super) op: String,
@@ -45,7 +45,7 @@ pub(super) struct Program {
     functions: String,
 }
 
-/// The pieces of an input.
+/// Parses the small programs of a fuzzer input.
 pub(super) fn programs(input: &str) -> Vec<Program> {
     let mut all: Vec<Program> = Vec::new();
     let mut common = Program::default();
@@ -104,7 +104,7 @@ impl Program {
         )
     }
 
-    /// The program in the format of a fuzzer input that contains a single piece.
+    /// The program in the format of a fuzzer input that contains no other program.
     fn input(&self) -> String {
         let mut out = format!(
             "// mesh {}\n// mode {}\n// seed {}\n// piece {}; {}\n",
@@ -127,7 +127,7 @@ impl Program {
         out
     }
 
-    /// Several pieces as one program.
+    /// Joins several small programs into one program.
     fn joined(pieces: &[&Program]) -> Program {
         let mut all = pieces.first().map(|&first| first.clone()).unwrap_or_default();
         for piece in pieces.iter().skip(1) {
@@ -156,7 +156,7 @@ impl Program {
     }
 }
 
-/// A partitioned piece.
+/// A program before and after partitioning.
 struct Parts {
     module: Module,
     output: Output,
@@ -204,7 +204,7 @@ fn partitioned(program: &Program) -> Result<Parts, Refusal> {
 /// The maximum number of devices for which partitioned programs are printed and parsed again.
 const PRINTED: usize = 4096;
 
-/// Partitions each piece, and runs the collective verifier on it.
+/// Partitions each small program of an input, and runs the collective verifier on the result.
 pub(in crate::fuzz) fn run_on_many(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
     let text = String::from_utf8_lossy(input);
     for program in programs(&text) {
@@ -235,7 +235,7 @@ pub(in crate::fuzz) fn run_on_many(input: &[u8], trace: &mut Trace) -> Result<()
     Ok(())
 }
 
-/// Whether an operation of this name has different sizes after partitioning.
+/// Whether an operation named `op` has different sizes after partitioning.
 fn is_in_parts(op: &str, parts: &Parts) -> bool {
     let types = |module: &Module| -> BTreeSet<Vec<String>> {
         let all = module.ops.values().filter(|o| o.kind.name() == op);
@@ -393,7 +393,7 @@ fn compared(client: &Client, program: &Program) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Shrinks the piece of a finding, and returns the finding of the smallest piece.
+/// Shrinks the program of a finding, and returns the finding of the smallest program.
 fn smaller(client: &Client, program: &Program, first: Finding) -> Finding {
     let until = Instant::now() + REDUCE;
     let try_one = |candidate: &Program| -> Option<Finding> {

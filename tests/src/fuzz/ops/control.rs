@@ -12,7 +12,7 @@ pub(super) fn while_loop(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let k = p.fresh();
     let t = ty(&shape, elem);
     let i = ty(&[], "i32");
-    // The loop swaps its values, so both need the same sharding.
+    // In one of two cases, the loop swaps its two values, which then need the same sharding.
     let exchanges = p.chance(2, "values change places");
     let back = if exchanges { format!("%{k}y, %{k}s") } else { format!("%{k}s, %{k}y") };
     let regions = format!(
@@ -167,7 +167,7 @@ pub(super) fn group(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let (x, y) = (p.numbers(&shape, elem), p.numbers(&shape, elem));
     let sum = p.op1("stablehlo.add", &[&x, &y], "", "", &shape, elem);
     let twice = p.op1("stablehlo.add", &[&x, &x], "", "", &shape, elem);
-    // Group ids must differ between pieces.
+    // Sharding groups must have different IDs in the small programs that are joined into one.
     let id: usize = p.fresh().bytes().map(usize::from).sum::<usize>() + 1000 * p.rng.below(100_000);
     for t in [&sum, &twice] {
         p.op(name, &[t], &format!("group_id = {id} : i64"), "", &[]);

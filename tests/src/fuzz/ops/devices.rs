@@ -9,7 +9,7 @@ pub(super) fn manual(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     (!axes.is_empty()).then_some(())?;
     let (axis, size) = p.rng.of(&axes);
     let n = size as i64;
-    // Either all axes are manual, or only one. For a device id all are manual, because the id refers to all axes.
+    // Either all axes are manual, or only one. For `partition_id`, all axes are manual, because the ID depends on all axes.
     let whole = name == "stablehlo.partition_id" || p.chance(2, "all axes");
     p.note_if(!whole && p.mesh.axes().len() > 1, "some axes");
     let elem = p.rng.of(&["f32", "i32"]);

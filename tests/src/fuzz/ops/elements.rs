@@ -49,7 +49,7 @@ fn unary(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     Some(())
 }
 
-/// For a binary operation: the element type, the fill of both operands, and the element type of the result.
+/// Returns the operand type, the fill of each operand, and the result type of a binary operation.
 fn pair(p: &mut Piece<'_>, short: &str) -> (&'static str, &'static str, &'static str, &'static str) {
     let elems: &[&str] = match short {
         "and" | "or" | "xor" => &["i1", "i32", "ui8", "i64", "i8"],

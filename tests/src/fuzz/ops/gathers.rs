@@ -145,7 +145,7 @@ pub(super) fn scatter(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let n = numbers(p)?;
     let count = if p.chance(5, "several operands") { 2 } else { 1 };
     let elem = p.rng.of(if count == 1 { NUMBERS } else { &["i32", "f32"] });
-    // Unique positions: one index per window, and windows with one element along its dimension.
+    // Updates have distinct positions if each window has one index, different from all others, and one element along the indexed dimension.
     let single = n.map.len() == 1 && n.batching.is_empty() && n.map.iter().all(|&d| n.sizes[d] == 1);
     let windows: i64 = n.indices.iter().product();
     let unique = single && windows <= n.operand[n.map[0]] && p.chance(2, "unique");

@@ -1,8 +1,8 @@
-//! Every operation of the table with random attributes, regions and shapes.
+//! Every operation of the operation table (`shardc_ir::OpDef`), with random attributes, regions and shapes.
 //!
-//! An input is a mesh and some pieces, each a program around one operation. Each piece is partitioned separately. The accepted pieces
-//! become one program, which is partitioned and run on its devices and on one device. The padding of arguments has NaN or other extreme
-//! values. If results differ, the piece that causes the difference is found and shrunk.
+//! An input is a mesh and some pieces: small programs around one operation. Each piece is partitioned separately. The accepted pieces are
+//! joined into one program, which is partitioned and run on its devices and on one device. The padding of arguments contains NaN or other
+//! extreme values. If results differ, the piece that causes the difference is found and shrunk.
 //!
 //! For each operation, the number and the outcome of the attempts to generate it are counted under stages that begin with `@`.
 
@@ -26,10 +26,10 @@ use super::sources::Sources;
 
 pub(super) use self::check::{run, run_on_many};
 
-/// The number of pieces (small random functions) in one compiled program.
+/// The number of small programs in a fuzzer input.
 const PIECES: usize = 12;
 
-/// The number of these pieces that are also partitioned for a large mesh.
+/// The number of small programs in a fuzzer input with a large mesh.
 const PIECES_ON_MANY: usize = 4;
 
 /// The environment variable that selects a single operation to generate.
@@ -40,7 +40,7 @@ pub(super) fn draw(_: &Sources, rng: &mut Rng) -> Vec<u8> {
     pieces(rng, &mesh, PIECES)
 }
 
-/// A few pieces on a mesh of up to a million devices.
+/// Draws a few small programs on a mesh of up to a million devices.
 pub(super) fn draw_on_many(_: &Sources, rng: &mut Rng) -> Vec<u8> {
     let mesh = Mesh::draw_large(rng);
     pieces(rng, &mesh, PIECES_ON_MANY)

@@ -19,7 +19,7 @@ pub(super) fn from_nothing(p: &mut Piece<'_>, name: &'static str) -> Option<()> 
             false => number(elem, 1),
         };
         let x = p.constant(&shape, elem, &text);
-        // The barrier gives the piece an operation to partition.
+        // The barrier gives the program an operation to partition.
         p.op1("stablehlo.optimization_barrier", &[&x], "", "", &shape, elem)
     } else {
         let dim = p.rng.below(shape.len());
@@ -229,7 +229,7 @@ pub(super) fn slice(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     Some(())
 }
 
-/// Scalar start indices of a slice: arguments and constants, in and out of bounds.
+/// Emits scalar start indices of a slice: arguments and constants, in and out of bounds.
 fn places(p: &mut Piece<'_>, shape: &[i64], sizes: &[i64]) -> Vec<Tensor> {
     let elem = p.rng.of(&["i32", "i64", "ui32", "i8"]);
     let all = shape.iter().zip(sizes);

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use crate::fuzz::Rng;
 
-/// Generates a program around the operation of this name; `None` if the random choices are not valid.
+/// Generates a program around the operation with the given name; `None` if the random choices are not valid.
 pub(super) type Drawer = fn(&mut Piece<'_>, &'static str) -> Option<()>;
 
 /// The axes of a mesh and the order of its devices.
@@ -43,8 +43,8 @@ impl Mesh {
         Mesh { axes, ids }
     }
 
-    /// A mesh of up to 2^20 devices, whose axis sizes are powers of two except one. Most meshes are small, because a permute lists every
-    /// pair of devices.
+    /// A mesh of up to 2^20 devices, whose axis sizes are powers of two except one. Most meshes are small, because a collective-permute
+    /// lists every pair of devices.
     pub(super) fn draw_large(rng: &mut Rng) -> Mesh {
         let names = ["x", "y", "z", "w"];
         let mut left = if rng.one_in(4) { 20 } else { 4 + rng.below(10) };
@@ -93,7 +93,7 @@ impl Mesh {
             .collect()
     }
 
-    /// A sharding of a tensor of this rank: axes, sub-axes, open and closed dimensions.
+    /// Draws a sharding of a tensor of rank `rank`: axes, sub-axes, open and closed dimensions.
     pub(super) fn sharding(&self, rng: &mut Rng, rank: usize) -> String {
         // Each part is a name, a pre-size, a size, and the size of the axis.
         let mut parts: Vec<(&str, usize, usize, usize)> = Vec::new();
@@ -216,7 +216,7 @@ pub(super) fn number(elem: &str, value: i64) -> String {
     }
 }
 
-/// The text of a piece under construction.
+/// The text of a small program under construction.
 pub(super) struct Piece<'a> {
     pub(super) rng: &'a mut Rng,
     pub(super) mesh: &'a Mesh,
@@ -243,14 +243,14 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Calls [`Piece::note`] if `is` is true.
+    /// Records the feature `class` with [`Piece::note`] if `is` is true.
     pub(super) fn note_if(&mut self, is: bool, class: &str) {
         if is {
             self.note(class);
         }
     }
 
-    /// True with probability 1 in `n`; records the feature if true.
+    /// Returns true with probability 1 in `n`, and then records the feature `class`.
     pub(super) fn chance(&mut self, n: usize, class: &str) -> bool {
         let is = self.rng.one_in(n);
         self.note_if(is, class);
@@ -262,12 +262,12 @@ impl<'a> Piece<'a> {
         format!("p{}_{}", self.number, self.next)
     }
 
-    /// The size of a dimension, which is rarely zero.
+    /// Draws the size of a dimension, which is rarely zero.
     pub(super) fn size(&mut self) -> i64 {
         if self.chance(60, "size 0") { 0 } else { self.rng.of(SIZES) }
     }
 
-    /// A shape of `rank` dimensions with at most a few thousand elements.
+    /// Draws a shape of `rank` dimensions with at most a few thousand elements.
     pub(super) fn shape_of(&mut self, rank: usize) -> Vec<i64> {
         let mut shape: Vec<i64> = (0..rank).map(|_| self.size()).collect();
         while shape.iter().product::<i64>() > 3000 {
@@ -277,13 +277,13 @@ impl<'a> Piece<'a> {
         shape
     }
 
-    /// A shape of one to three dimensions, rarely four.
+    /// Draws a shape of one to three dimensions, rarely four.
     pub(super) fn shape(&mut self) -> Vec<i64> {
         let rank = self.rng.of(&[1, 2, 2, 2, 3, 3, 4]);
         self.shape_of(rank)
     }
 
-    /// An argument with or without a sharding. [`filled`](super::values::filled) interprets `fill`.
+    /// Adds an argument with or without a sharding. [`filled`](super::values::filled) interprets `fill`.
     pub(super) fn argument(&mut self, shape: &[i64], elem: &'static str, fill: &str) -> Tensor {
         let tensor = Tensor { name: format!("%{}", self.fresh()), shape: shape.to_vec(), elem };
         let sharding = match self.rng.one_in(6) {
@@ -296,12 +296,12 @@ impl<'a> Piece<'a> {
         tensor
     }
 
-    /// An argument with numbers of both signs.
+    /// Adds an argument with numbers of both signs.
     pub(super) fn numbers(&mut self, shape: &[i64], elem: &'static str) -> Tensor {
         self.argument(shape, elem, "wide")
     }
 
-    /// A scalar, as a constant or an argument.
+    /// Emits a scalar, as a constant or an argument.
     pub(super) fn scalar(&mut self, elem: &'static str, value: i64) -> Tensor {
         if self.chance(5, "scalar argument") {
             return self.argument(&[], elem, &format!("only {value}"));
@@ -309,7 +309,7 @@ impl<'a> Piece<'a> {
         self.constant(&[], elem, &number(elem, value))
     }
 
-    /// A constant; `text` is the content of `dense<...>`.
+    /// Emits a constant; `text` is the content of `dense<...>`.
     pub(super) fn constant(&mut self, shape: &[i64], elem: &'static str, text: &str) -> Tensor {
         let attribute = format!("value = dense<{text}> : {}", ty(shape, elem));
         self.op1("stablehlo.constant", &[], &attribute, "", shape, elem)
@@ -321,14 +321,14 @@ impl<'a> Piece<'a> {
         self.body.push('\n');
     }
 
-    /// Another function of the module.
+    /// Adds another function to the module.
     pub(super) fn function(&mut self, text: &str) {
         for line in text.lines() {
             let _ = writeln!(self.functions, "// function {line}");
         }
     }
 
-    /// An operation in generic form. Returns its results.
+    /// Emits an operation in generic form, and returns its results.
     pub(super) fn op(
         &mut self,
         name: &str,
@@ -367,7 +367,7 @@ impl<'a> Piece<'a> {
         all
     }
 
-    /// An operation with one result.
+    /// Emits an operation with one result.
     pub(super) fn op1(
         &mut self,
         name: &str,
@@ -392,7 +392,7 @@ impl<'a> Piece<'a> {
         let _ = writeln!(self.results, "// result {}; {}{sharding}", tensor.name, tensor.ty());
     }
 
-    /// A region that combines two scalars of a type by an operation.
+    /// Returns the text of a region that combines two scalars of a type by an operation.
     pub(super) fn combiner(&mut self, op: &str, elem: &str) -> String {
         let n = self.fresh();
         let ty = ty(&[], elem);
@@ -401,14 +401,14 @@ impl<'a> Piece<'a> {
         )
     }
 
-    /// A region that returns the second of two scalars.
+    /// Returns the text of a region that returns the second of two scalars.
     pub(super) fn second(&mut self, elem: &str) -> String {
         let n = self.fresh();
         let ty = ty(&[], elem);
         format!("{{ ^bb0(%{n}a: {ty}, %{n}b: {ty}): \"stablehlo.return\"(%{n}b) : ({ty}) -> () }}")
     }
 
-    /// A region that compares two scalars.
+    /// Returns the text of a region that compares two scalars.
     pub(super) fn comparison(&mut self, direction: &str, elem: &str) -> String {
         let n = self.fresh();
         let ty = ty(&[], elem);
@@ -417,7 +417,7 @@ impl<'a> Piece<'a> {
         )
     }
 
-    /// An associative and commutative operation on a type, and an initial value.
+    /// Draws an associative and commutative operation on a type, and an initial value.
     pub(super) fn reducer(&mut self, elem: &'static str) -> (&'static str, Tensor) {
         let complex = elem.starts_with("complex");
         let names: &[&str] = match elem {
@@ -453,7 +453,7 @@ impl<'a> Piece<'a> {
         (full, start)
     }
 
-    /// The lines of the piece.
+    /// The lines of the program.
     pub(super) fn finish(self, op: &str) -> String {
         let Piece { arguments, body, functions, results, notes, .. } = self;
         format!("// piece {op}; {}\n{arguments}{body}{results}{functions}", notes.join("; "))

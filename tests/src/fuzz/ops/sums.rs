@@ -136,13 +136,12 @@ pub(super) fn fft(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
         _ => (p.numbers(&shape, complex), shape, complex),
     };
     let attributes = format!("fft_length = {}, fft_type = #stablehlo<fft_type {kind}>", ints(&length));
-    // The half spectrum of a real transform is used unchanged only if its first number is real.
     let z = p.op1(name, &[&x], &attributes, "", &out, elem);
     p.result(&z);
     Some(())
 }
 
-/// The batch sizes and the order of square matrices.
+/// Draws the batch sizes and the number of rows of square matrices.
 fn matrices(p: &mut Piece<'_>) -> (Vec<i64>, i64) {
     let rank = p.rng.of(&[0, 1, 1, 2]);
     let batch: Vec<i64> = p.shape_of(rank).into_iter().map(|n| n.min(10)).collect();
@@ -157,7 +156,7 @@ pub(super) fn cholesky(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     p.note(if lower { "lower" } else { "upper" });
     let a = p.argument(&shape, elem, "definite");
     let z = p.op1(name, &[&a], &format!("lower = {lower}"), "", &shape, elem);
-    // The elements of the other triangle are unspecified, so they are masked.
+    // The elements of the triangle that the operation does not compute are unspecified, so they are masked.
     let row = p.op1(
         "stablehlo.iota",
         &[],
@@ -327,7 +326,7 @@ pub(super) fn top_k(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     *out.last_mut()? = k;
     let x = p.numbers(&shape, elem);
     let all = p.op(name, &[&x], &format!("k = {k} : i64"), "", &[(&out, elem), (&out, "i32")]);
-    // 16-bit numbers have ties.
+    // Equal elements are frequent in `bf16`. If two elements are equal, `top_k` returns the element with the smaller index first.
     all.iter().for_each(|t| p.result(t));
     Some(())
 }

@@ -115,7 +115,7 @@ pub(super) fn is_manual(drawer: Drawer) -> bool {
     std::ptr::fn_addr_eq(drawer, devices::manual as Drawer)
 }
 
-/// The generator of an operation, or `None` if the operation is in [`NOT_DRAWN`]; an error if it is in neither list.
+/// Returns the generator of an operation, or `None` if the operation is in [`NOT_DRAWN`]. An operation in neither list is an error.
 fn drawer(def: &'static OpDef) -> Result<Option<Drawer>, &'static str> {
     let listed = DRAWN.iter().find(|(names, _)| names.contains(&def.name)).map(|(_, drawer)| *drawer);
     if NOT_DRAWN.iter().any(|(name, _)| *name == def.name) {

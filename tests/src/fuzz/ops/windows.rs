@@ -14,7 +14,7 @@ struct Window {
     out: i64,
 }
 
-/// A window that fits a dimension of `n` elements.
+/// Draws a window that fits a dimension of `n` elements.
 fn window(p: &mut Piece<'_>, n: i64, is_dilated: bool) -> Window {
     let mut plain = Window { size: 1, stride: 1, low: 0, high: 0, base: 1, dilation: 1, out: n };
     if p.rng.one_in(3) {
@@ -30,7 +30,7 @@ fn window(p: &mut Piece<'_>, n: i64, is_dilated: bool) -> Window {
             dilation: if is_dilated { p.rng.of(&[1, 1, 2, 3]) } else { 1 },
             out: 0,
         };
-        // XLA's simplifier replaces a window of size one by its element. It ignores negative padding, and crashes.
+        // XLA's simplifier replaces a window of size one by its element. The simplifier ignores negative padding, and crashes.
         if w.size == 1 && (w.low < 0 || w.high < 0) {
             continue;
         }
@@ -134,7 +134,7 @@ pub(super) fn select_and_scatter(p: &mut Piece<'_>, name: &'static str) -> Optio
     Some(())
 }
 
-/// The names of dimensions in a random order, and their sizes in this order.
+/// Returns the names of dimensions in a random order, and their sizes in this order.
 fn ordered(p: &mut Piece<'_>, names: &[(String, i64)]) -> (String, Vec<i64>) {
     let mut all = names.to_vec();
     if p.rng.one_in(2) {

@@ -19,7 +19,7 @@ use super::outcome::{Finding, Trace, listed};
 use super::rng::Rng;
 use super::sources::{Level, Sources};
 
-/// The prefix of the first line.
+/// The prefix of the first line of a fuzzer input, which names the change and its seed.
 const LINE: &str = "// damage: ";
 
 /// Whether a change must be detected.

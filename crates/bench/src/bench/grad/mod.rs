@@ -38,7 +38,7 @@ const SECONDS: f64 = 0.2;
 /// The compared quantities, in the order of the table's columns.
 const QUANTITIES: [&str; 3] = ["flops", "bytes accessed", "bytes of temporaries"];
 
-/// The comparison of a function's two gradients, or the reason why there is none.
+/// The comparison of a function's two gradients, or the reason why they cannot be compared.
 struct Row {
     name: String,
     outcome: Result<Costs, String>,
@@ -51,7 +51,8 @@ struct Costs {
 }
 
 impl Costs {
-    /// The ratios to JAX; `None` if only shardc's quantity is zero, or if one quantity is unknown.
+    /// Returns the ratios of shardc's quantities to JAX's. A ratio is `None` if only shardc's quantity is zero, or if one of the two
+    /// quantities is unknown.
     fn ratios(&self) -> Vec<Option<f64>> {
         let ratio = |(&ours, &jax): (&f64, &f64)| match (ours, jax) {
             (ours, jax) if ours == jax => Some(1.0),
@@ -166,7 +167,7 @@ fn both(cost: &dyn Fn(&Path) -> Result<Cost>, ours: &Path, jax: &Path) -> Result
 /// The name of a loop body in JAX's output.
 const LOOP_BODY: &str = "closed_call";
 
-/// The options of `shardc grad` for the rematerialization policy of JAX's gradient. If JAX's gradient has a barrier, values are
+/// Returns the options of `shardc grad` for the rematerialization policy of JAX's gradient. If JAX's gradient has a barrier, values are
 /// rematerialized: in loop bodies if the function has loops, otherwise everywhere.
 fn policy(forward: &Path, gradient: &Path) -> Result<Vec<&'static str>> {
     let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("reading {}", path.display()));

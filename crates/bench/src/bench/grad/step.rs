@@ -1,8 +1,8 @@
 //! Builds two versions of a training step for one device: the unchanged step, and the step with its gradient replaced by shardc's.
 //!
-//! The forward pass, which computes the loss, is extracted from the step. `shardc grad` differentiates it with respect to the state that it
-//! reads. The gradients of the step are found by following the computation of the state's next value backward. shardc's loss and gradients
-//! replace those of the step. Dead operations are then removed. The optimizer is unchanged.
+//! The forward pass, which computes the loss, is extracted from the step. `shardc grad` differentiates the forward pass with respect to the
+//! state that it reads. The gradients of the step are found by following the computation of the state's next value backward. shardc's loss
+//! and gradients replace those of the step. Dead operations are then removed. The optimizer is unchanged.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -46,8 +46,8 @@ pub(super) fn write(
     let next = step.next(loss);
     let forward = step.only(loss);
     let wrt = parameters(&forward, &next)?;
-    // shardc's gradient also computes the loss, which replaces that of the step. Otherwise, a loop in the forward pass would run twice:
-    // once for the loss, and once to save residuals.
+    // shardc's gradient also computes the loss, which replaces that of the step. If the step kept its own loss, a loop in the forward pass
+    // would run twice: once for the loss, and once to save residuals.
     let mut replaced = vec![step.returned[loss]];
     for &(argument, result) in &wrt {
         match step.gradient(argument, result) {
@@ -176,7 +176,7 @@ impl<'m> Step<'m> {
         out
     }
 
-    /// The gradient of an argument, from the result with the argument's next value.
+    /// Finds the gradient of an argument in the computation of `result`, which is the argument's next value.
     ///
     /// An optimizer is elementwise: it computes the next value from the gradient, from broadcast scalars, and from state. All other inputs
     /// of this elementwise computation are gradients or terms of gradients. The first value that depends on all of them is the gradient.
@@ -255,7 +255,7 @@ impl<'m> Step<'m> {
         value
     }
 
-    /// The step in which the results of `gradient` replace `values`.
+    /// Returns the step with `values` replaced by the results of `gradient`.
     fn with(&self, mut gradient: Module, values: &[ValueId]) -> Result<Module> {
         let mut out = self.module.clone();
         let entry = gradient.entry().context("the gradient has no entry function")?;

@@ -124,7 +124,7 @@ struct Compiler {
     script: PathBuf,
     /// The folder of cached compiler outputs.
     dir: PathBuf,
-    /// A hash of the other inputs of a cached output: the script and the compiler's version.
+    /// A hash of the script and the compiler's version, on which a cached output depends in addition to the program.
     version: u64,
 }
 
@@ -158,7 +158,7 @@ impl Compiler {
         Ok(said)
     }
 
-    /// The compiler's output, from the cache if possible. An abort of the compiler is also cached.
+    /// Returns the compiler's output for a program, from the cache if possible. An abort of the compiler is also cached.
     fn verdict(&self, device: &str, program: &Path) -> Result<String> {
         let text = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
         let mut hasher = DefaultHasher::new();

@@ -63,7 +63,8 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     if args.update { page::update(workspace, "--only memory", &table) } else { Ok(()) }
 }
 
-/// A line with the reason why the estimate of a program or a step is outside the usual range; `None` if it is in the range.
+/// Returns a line with the reason why the estimate of a program or a step is outside the usual range, or `None` if the estimate is in the
+/// range.
 fn note(program: &Value) -> Option<String> {
     let text = |key: &str| program[key].as_str();
     Some(format!("* `{}` ({}): {}", text("name")?, text("slice")?, text("why")?))

@@ -27,8 +27,8 @@ const TRANSFORMERS: [(&str, f64, f64, f64); 5] = [
     ("llama70b_80l_fsdp_tp_train", 4.0 * 80.0 + 2.0, 8192.0, 2.0),
 ];
 
-/// The bytes that a device must send for `strategy`, from the interface of the partitioned program; `None` if the strategy has no closed
-/// form.
+/// Computes the bytes that a device must send for `strategy`, from the interface of the partitioned program. Returns `None` if the strategy
+/// has no closed form.
 pub(super) fn closed_form(name: &str, strategy: &str, manifest: &Value) -> Option<f64> {
     let (is_fsdp, is_tensor_parallel) = match strategy {
         "dp" => (false, false),
@@ -74,8 +74,8 @@ pub(super) fn closed_form(name: &str, strategy: &str, manifest: &Value) -> Optio
     Some(sent)
 }
 
-/// The bytes on a device of input `i`, if it is a parameter. In a training step, the parameters are the inputs that are updated and are not
-/// optimizer state. In a forward pass, they are all floating-point inputs except the last, which is the batch.
+/// Returns the bytes on a device of input `i`, if the input is a parameter. In a training step, the parameters are the inputs that are
+/// updated and are not optimizer state. In a forward pass, they are all floating-point inputs except the last, which is the batch.
 fn parameter(input: &Value, i: usize, manifest: &Value, is_training: bool) -> Option<f64> {
     let element = bytes_of(input["dtype"].as_str()?)?;
     let inputs = manifest["inputs"].as_array()?.len();
@@ -89,7 +89,7 @@ fn parameter(input: &Value, i: usize, manifest: &Value, is_training: bool) -> Op
     is_parameter.then(|| product(&input["local_shape"]) * element)
 }
 
-/// The size of a floating-point element; `None` for types that cannot be parameters.
+/// Returns the size in bytes of a floating-point element, or `None` for types that cannot be parameters.
 fn bytes_of(dtype: &str) -> Option<f64> {
     match dtype {
         "f64" => Some(8.0),

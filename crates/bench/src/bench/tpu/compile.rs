@@ -38,7 +38,8 @@ pub(super) struct Compiler {
     tool: PathBuf,
     /// The folder of cached results.
     dir: PathBuf,
-    /// A hash of the other inputs of a cached result: the texts of the tool and the script, and the compiler's version.
+    /// A hash of the texts of the tool and the script, and of the compiler's version, on which a cached result depends in addition to the
+    /// program.
     version: u64,
 }
 
@@ -56,8 +57,8 @@ impl Compiler {
         })
     }
 
-    /// The results for a program on this number of devices, from the cache if possible. If the compiler rejects the program or aborts, the
-    /// inner result is an error, which is also cached.
+    /// Returns the compiler's results for a program on `devices` devices, from the cache if possible. If the compiler rejects the program
+    /// or aborts, the inner result is an error, which is also cached.
     pub(super) fn compile(&self, topology: &str, mode: &str, program: &Path, devices: u64) -> Result<Side> {
         let kept = self.kept(topology, mode, program)?;
         if let Ok(json) = fs::read_to_string(&kept) {

@@ -101,7 +101,7 @@ fn compare(subject: &Subject, shardc: &Path, compiler: &Compiler, dir: &Path) ->
     Ok(Some(Row { name: name.clone(), topology, xla, ours, closed_form }))
 }
 
-/// The name of a TPU slice with `devices` devices; `None` if there is no such slice.
+/// Returns the name of a TPU slice with `devices` devices, or `None` if there is no such slice.
 fn topology(devices: u64) -> Option<&'static str> {
     match devices {
         4 => Some("v5e:2x2"),

@@ -1,4 +1,4 @@
-//! The table of results, and the unlisted failures.
+//! Reports the results of the checks: a table, and the failures that are not listed as exceptions.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -146,7 +146,7 @@ impl<'r> Report<'r> {
         fs::write(file, page).with_context(|| format!("writing {}", file.display()))
     }
 
-    /// Writes all messages to a file. Returns an error if a check failed that is not listed, or if a listed failure did not occur.
+    /// Writes all messages to a file. Returns an error for a failed check that is not listed, and for a listed failure that did not occur.
     pub(super) fn finish(&self, file: &Path, is_whole: bool) -> Result<()> {
         let mut said = String::new();
         for (place, text, _) in &self.failures {

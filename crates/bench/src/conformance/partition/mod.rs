@@ -2,11 +2,12 @@
 //! on two other meshes, in both SPMD modes.
 //!
 //! Each program is compared twice. First, the worker of `shardc-tests` does the same as `shardc verify`. Then `check_partition.py` in the
-//! shared data runs shardc's output with another XLA build on other inputs. This script compares programs with manual computations with
-//! XLA's own partition, on their own mesh. Shardy's interpreter tests are also partitioned and compared with the values that they expect.
+//! shared data runs shardc's output with another XLA build on other inputs. For a program with manual computations, the script instead
+//! compares with XLA's own partition, on the file's own mesh. Shardy's interpreter tests are also partitioned and compared with the values
+//! that they expect.
 //!
-//! Expected differences are listed in `tests/conformance/partition.txt` as `path#mesh: reason`, with `check mesh` for the second
-//! comparison.
+//! Expected differences are listed in `tests/conformance/partition.txt` as `path#mesh: reason`. For comparisons by `check_partition.py`,
+//! they are listed as `path#check mesh: reason`.
 
 mod oracle;
 mod programs;

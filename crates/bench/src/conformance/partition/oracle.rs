@@ -1,4 +1,4 @@
-//! The second comparison of partitioned programs: `check_partition.py`, which does not use shardc's runtime.
+//! Compares partitioned programs by `check_partition.py`, which does not use shardc's runtime.
 
 use std::{
     fs,
@@ -28,7 +28,7 @@ pub(in crate::conformance) const SCRIPT: &str = include_str!("../../../python/ch
 /// The XLA flag that creates enough virtual devices for any program of the corpus.
 const DEVICES: &str = "--xla_force_host_platform_device_count=16";
 
-/// A Python and its scripts.
+/// The Python interpreter and the scripts that run `check_partition.py`.
 pub(super) struct Oracle {
     python: PathBuf,
     script: PathBuf,
@@ -36,7 +36,7 @@ pub(super) struct Oracle {
 }
 
 impl Oracle {
-    /// Finds the tools of the second comparison. Returns `None` if the comparison is disabled.
+    /// Finds the tools that run `check_partition.py`. Returns `None` if the comparison by this script is disabled.
     pub(super) fn find(root: &Path, dir: &Path, args: &ConformanceArgs) -> Result<Option<Oracle>> {
         if matches!(args.check_with, CheckWith::Nothing) {
             return Ok(None);

@@ -38,15 +38,15 @@ pub(super) struct Mesh {
     pub(super) option: Option<String>,
 }
 
-/// Axis sizes of the other meshes of a program, by number of axes. In each list, the first shape divides dimensions evenly, the second does
-/// not. At most 8 devices are available.
+/// Axis sizes of the meshes that are tested in addition to the file's own mesh, by number of axes. In each list, the first shape divides
+/// dimensions evenly, and the second does not. At most 8 devices are available.
 const SHAPES: [&[&[i64]]; 3] =
     [&[&[4], &[3], &[8]], &[&[4, 2], &[3, 2], &[2, 4], &[2, 2]], &[&[2, 2, 2], &[1, 3, 2], &[2, 1, 2]]];
 
 /// The label of the file's own mesh.
 const OWN: &str = "own";
 
-/// Number of other meshes for each program.
+/// Number of meshes for each program, in addition to the file's own mesh.
 const OTHERS: usize = 2;
 
 /// The executable programs of one folder of the corpus.

@@ -59,7 +59,7 @@ const WORDS: [&str; 6] = ["equal", "equal in double precision", "wrong", "reject
 /// One comparison.
 pub(super) struct Case<'c> {
     pub(super) path: &'c str,
-    /// The mesh, after `check` in the second comparison: `own`, `check 4x2`.
+    /// The mesh: `own` or `4x2`. For a comparison by `check_partition.py`, it follows the word `check`, as in `check 4x2`.
     pub(super) part: String,
     pub(super) mode: &'static str,
     pub(super) time: Duration,

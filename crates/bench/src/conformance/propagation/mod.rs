@@ -7,9 +7,9 @@
 //! * With all of shardc's rules, which also propagate through CHLO. Shardy's passes do not propagate through CHLO, but XLA expands CHLO
 //!   before it runs Shardy. A result that differs from Shardy's passes is correct if XLA shards the result as shardc does.
 //!
-//! Shardings of intermediate values may differ; differences are counted by kind. If there are any, the program is partitioned with shardc's
-//! shardings and with Shardy's, and the former must not send more bytes. Expected differences are listed in
-//! `tests/conformance/propagation.txt`.
+//! Shardings of intermediate values may differ; differences are counted by kind. If an intermediate value differs, the program is
+//! partitioned with shardc's shardings and with Shardy's. The partition with shardc's shardings must not send more bytes. Expected
+//! differences are listed in `tests/conformance/propagation.txt`.
 
 mod numbers;
 mod peer;

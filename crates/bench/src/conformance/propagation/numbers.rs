@@ -44,7 +44,7 @@ pub(super) fn number(module: &mut Module) {
     }
 }
 
-/// Which operations count as constraints of the program.
+/// The operations that count as constraints of the program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Constraints {
     /// Sharding constraints of the original program, which have a number.
@@ -136,8 +136,8 @@ fn root(module: &Module, value: ValueId) -> String {
     }
 }
 
-/// Copies the shardings of the results of `theirs`, in a module with the same meshes, to the results of `ours`, and to the region arguments
-/// of a loop.
+/// Copies the shardings of the results of `theirs`, an operation of a module with the same meshes, to the results of `ours`, and to the
+/// region arguments if `ours` is a loop.
 pub(super) fn take_over(module: &mut Module, ours: OpId, from: &Module, theirs: OpId) {
     let (ours_data, theirs_data) = (module.ops[ours].clone(), &from.ops[theirs]);
     for (i, (&to, &value)) in ours_data.results.iter().zip(&theirs_data.results).enumerate() {

@@ -17,7 +17,7 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// Shardy's propagated program; the inner `Err` is its error message.
+    /// Propagates a program with Shardy, and returns the propagated program. The inner `Err` is Shardy's error message.
     pub(super) fn propagate(&self, name: &str, program: &str) -> Result<Result<String, String>> {
         let [input, output, said] =
             ["in.mlir", "out.mlir", "said.txt"].map(|end| self.dir.join(format!("{name}.{end}")));

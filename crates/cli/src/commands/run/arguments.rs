@@ -182,7 +182,7 @@ fn spread(tensor: &Tensor, client: &Client, program: &Program, port: &Port) -> R
     let mut failed: Option<StateDictError> = None;
     let made =
         ShardedArray::from_callback(client, placement, layout, port.ty.dtype, |block: &BlockRequest| {
-            // The offsets of a block of only padding are after the end of the tensor.
+            // A block that contains only padding begins beyond the end of the tensor.
             let bounds: Vec<_> = block
                 .offsets
                 .iter()
@@ -203,7 +203,7 @@ fn spread(tensor: &Tensor, client: &Client, program: &Program, port: &Port) -> R
     }
 }
 
-/// Finds the source of each argument and the argument's name in it. All mismatches are reported in one error (SH1309).
+/// Finds the source of each argument, and the argument's name in that source. All mismatches are reported in one error (SH1309).
 fn fitted(
     args: &StateArgs,
     sources: &[Source],

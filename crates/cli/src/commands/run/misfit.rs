@@ -16,13 +16,13 @@ pub(super) struct Misfit {
 }
 
 impl Misfit {
-    /// Records that no source has an argument, neither under its own name nor under the name from `--map`.
+    /// Records that an argument is missing from all sources, under its own name and under its name in `--map`.
     pub(super) fn is_missing(&mut self, argument: &str, called: &str, ty: &ArrayType) {
         let called = if called == argument { String::new() } else { format!(" ({called})") };
         self.missing.push(format!("missing: {argument}{called}, {ty}"));
     }
 
-    /// Records that an array is not an argument.
+    /// Records that an array matches no argument.
     pub(super) fn is_unexpected(&mut self, name: &str, ty: &ArrayType, place: &str) {
         self.unexpected.push(format!("unexpected: {name}, {ty}, in {place}"));
     }
@@ -38,12 +38,12 @@ impl Misfit {
         ));
     }
 
-    /// Records that several sources have the same argument.
+    /// Records that several sources contain an array for the same argument.
     pub(super) fn is_there_twice(&mut self, name: &str, places: &[&str]) {
         self.twice.push(format!("ambiguous: {name} is in {}", places.join(" and ")));
     }
 
-    /// Records that a source has no array that is an argument.
+    /// Records that no array of a source matches an argument.
     pub(super) fn is_of_no_use(&mut self, place: &str) {
         self.of_no_use.push(format!("unused: no array in {place} matches an argument"));
     }

@@ -48,8 +48,8 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     let interface = &job_of_program.output.interface;
     let client = client(&args.device, &interface.mesh, processes.as_ref())?;
     let limits = limits(&args.device);
-    // This check comes before the inputs are created and the program is compiled. It is skipped if arguments are loaded, because they are
-    // read in blocks and need less host memory.
+    // The memory is checked before the inputs are created and the program is compiled. The check is skipped if arguments are loaded,
+    // because they are read in blocks and need less host memory.
     if sources.is_empty() && client.platform_name() == "cpu" {
         run_need(interface).check("running the program", limits.memory).map_err(runtime_error)?;
     }

@@ -68,7 +68,7 @@ impl Map {
         Ok(Map(given.iter().map(rule).collect::<Result<_>>()?))
     }
 
-    /// The name of an argument in the sources, as a path; `None` if no rule matches. The last matching rule wins.
+    /// Returns the name of an argument in the sources, as a path, or `None` if no rule matches. The last matching rule wins.
     pub(super) fn of(&self, name: &str) -> Option<String> {
         self.0.iter().rev().find_map(|(ours, theirs)| {
             let found = match ours.split_once('*') {

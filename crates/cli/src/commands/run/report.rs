@@ -18,7 +18,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Numbers that are not finite become null.
+    /// The step as JSON. Numbers that are not finite become null.
     pub(super) fn json(&self) -> Value {
         let scalars: serde_json::Map<String, Value> =
             self.scalars.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
@@ -54,7 +54,7 @@ impl Row {
         }
     }
 
-    /// Numbers that are not finite become null.
+    /// The row as JSON. Numbers that are not finite become null.
     pub(super) fn json(&self) -> Value {
         json!({
             "name": self.name,

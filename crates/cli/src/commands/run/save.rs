@@ -24,7 +24,7 @@ use crate::ui::table::bytes;
 /// Extensions of files that are not checkpoints.
 const FILES: [&str; 5] = ["safetensors", "pth", "pt", "bin", "ckpt"];
 
-/// The target of results.
+/// The target to which results are saved.
 pub(super) enum Target {
     File(Destination),
     Checkpoint { store: Store, name: String, place: String },

@@ -113,8 +113,8 @@ impl Loader {
     ///
     /// # Errors
     /// A name of the source is not an input of the step (SH0720); the inputs have different numbers of rows, or one is unreduced (SH1120);
-    /// the shards of an input do not divide the batch, or the source has a different batch size (SH1121); the position has a different
-    /// batch size (SH1123).
+    /// the number of shards of an input does not divide the batch size, or the source has a different batch size (SH1121); the position has
+    /// a different batch size (SH1123).
     pub fn new(step: &Step, source: impl Source + 'static, options: LoaderOptions) -> Result<Loader, Error> {
         let input = |name: String| {
             let port = step.input(&name)?;

@@ -170,7 +170,7 @@ fn with_rows(ty: &ArrayType, rows: usize) -> Vec<usize> {
     [&[rows], &ty.shape[1..]].concat()
 }
 
-/// Merges ranges that overlap or touch; the result is ascending.
+/// Merges ranges that overlap or are adjacent; the result is ascending.
 fn apart(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_by_key(|range| range.start);
     let mut apart: Vec<Range<usize>> = Vec::new();

@@ -9,7 +9,7 @@ use crate::Error;
 /// The key under which a checkpoint's information contains the position.
 const NOTE: &str = "loader";
 
-/// The position of a [`Loader`](super::Loader). It does not depend on the number of processes and devices.
+/// The position of a [`Loader`](super::Loader). The position does not depend on the number of processes and devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// The number of returned batches, which is the number of the next batch.

@@ -75,7 +75,7 @@ impl<F> Callback<F>
 where
     F: FnMut(u64, Range<usize>) -> Result<Rows, SourceError> + Send,
 {
-    /// A source of the inputs `names`.
+    /// Creates a source of the inputs `names`.
     pub fn new(names: &[&str], function: F) -> Callback<F> {
         Callback { names: names.iter().map(|&name| name.to_owned()).collect(), function }
     }
@@ -165,7 +165,7 @@ impl<E: Examples> Source for Shuffled<E> {
     }
 
     fn rows_of(&self, batch: u64, full: usize) -> usize {
-        // Without examples, every batch would be only padding. Returning `full` makes the loader request rows, which is an error.
+        // Without examples, every batch would contain only padding. Returning `full` makes the loader request rows, which is an error.
         if self.examples.count() == 0 {
             return full;
         }
@@ -184,7 +184,7 @@ pub struct Arrays {
 }
 
 impl Arrays {
-    /// Arrays by input name.
+    /// Creates a data set of arrays, each with the name of its input.
     ///
     /// # Errors
     /// The arrays have different numbers of examples, or an array has no examples or is a scalar (SH1120); or the data of an array does not

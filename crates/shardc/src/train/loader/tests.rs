@@ -165,7 +165,7 @@ fn passages_are_read_from_a_file() {
     assert_eq!(rows[0].to_f64_vec(), [12., 13., 14., 15., 16., 17., 0., 1., 2., 3., 4., 5.]);
     assert!(whole.read(&[3]).unwrap_err().to_string().contains("SH1112"));
     assert_eq!(Passages::new("tokens", open(), 6).every(1).count(), 15);
-    // A source without examples is an error for both treatments of the last batch. Otherwise all batches would be only padding.
+    // A source without examples is an error for both values of `LastBatch`. Otherwise all batches would contain only padding.
     for last in [LastBatch::Drop, LastBatch::Keep] {
         let mut none = Shuffled::new(Passages::new("tokens", open(), 21), 2, 0).with_last(last);
         let plan = Plan::new(vec![input("tokens", 2, 21, 1, 1, false)], vec![0], none.batch_size()).unwrap();

@@ -79,7 +79,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
             row.xla,
             row.over_xla(),
             collectives.join(", "),
-            row.reason().unwrap_or("no reason is known")
+            row.reason().unwrap_or("the reason is unknown")
         );
     }
     let table = table(&rows);

@@ -16,7 +16,7 @@ pub(crate) struct GpuArgs {
     /// The fraction of GPU memory that a pool may allocate; by default 0.75
     #[arg(long, value_name = "FRACTION", value_parser = part)]
     pub(crate) gpu_memory_fraction: Option<f32>,
-    /// Whether a pool allocates this memory at startup; by default true
+    /// Whether a pool allocates its memory at startup; by default true
     #[arg(long, value_name = "BOOL")]
     pub(crate) gpu_preallocate: Option<bool>,
     /// The memory of each GPU that is reserved for collectives

@@ -37,7 +37,7 @@ pub(crate) enum PluginCommand {
         installed plugins load, 1 one does not load, 2 wrong usage."
     )]
     Doctor {
-        /// Check only this file; the plugin of a TPU or of CUDA must have "tpu" or "cuda" in its name
+        /// Check only this file; the file name of a TPU or CUDA plugin must contain "tpu" or "cuda"
         #[arg(long, value_name = "FILE")]
         plugin: Option<PathBuf>,
     },

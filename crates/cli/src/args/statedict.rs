@@ -7,7 +7,7 @@ use clap::Args;
 /// The largest size of files.
 #[derive(Args, Debug)]
 pub(crate) struct ShardArgs {
-    /// The largest size of a safetensors file, "5GB"; a larger state dict is split into several. By default 5GB in a folder, and
+    /// The largest size of a safetensors file, "5GB"; a larger state dict is split into several files. By default 5GB in a folder, and
     /// no limit otherwise
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_shard_size: Option<String>,

@@ -226,7 +226,7 @@ impl Explainer<'_> {
         let kind = self.module.shardings.sharding_of(data.operands[i])?.reduction;
         let why = match is_linear_in(self.module, op, i, kind) {
             false => format!("{title} is not linear in it, so the partial sums are reduced first"),
-            true => format!("reducing it before {title} costs no more than after"),
+            true => format!("reducing it before {title} costs no more than reducing the result"),
         };
         Some(format!("{name} is unreduced; {why}"))
     }

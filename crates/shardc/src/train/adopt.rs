@@ -56,7 +56,7 @@ impl Step {
             .filter_map(|(variable, port)| {
                 let have = state.arrays.get(&variable.name)?.ty();
                 (have != port.ty)
-                    .then(|| format!("{:?} is {have}, but the step takes {}", variable.name, port.ty))
+                    .then(|| format!("{:?} is {have}, but the step expects {}", variable.name, port.ty))
             })
             .collect();
         if !wrong.is_empty() {

@@ -560,7 +560,7 @@ pub(super) fn fits(what: &str, name: &str, given: &ArrayType, taken: &Port) -> R
     if *given == taken.ty {
         return Ok(());
     }
-    let text = format!("the {what} {name:?} is {given}, but the step takes {}", taken.ty);
+    let text = format!("the {what} {name:?} is {given}, but the step expects {}", taken.ty);
     Err(Diagnostic::invalid("SH0721", text).into())
 }
 

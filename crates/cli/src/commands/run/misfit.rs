@@ -59,7 +59,7 @@ impl Misfit {
                 "missing",
                 Some("rename arguments with --map, or use random values with --random-missing"),
             ),
-            (self.unexpected, "unexpected", Some("ignore other arrays with --ignore-unexpected")),
+            (self.unexpected, "unexpected", Some("ignore unexpected arrays with --ignore-unexpected")),
             (self.misshaped, "with a type or shape mismatch", Some("types and shapes are not converted")),
             (self.twice, "ambiguous", None),
             (self.of_no_use, "unused", None),

@@ -126,7 +126,7 @@ impl Loader {
         let first = options.position.unwrap_or(Position { batch: 0, rows: plan.rows() });
         if first.rows != plan.rows() {
             let text = format!(
-                "the loader position is for batches of {} rows, but the step takes {}",
+                "the loader position is for batches of {} rows, but the step expects {}",
                 first.rows,
                 plan.rows()
             );

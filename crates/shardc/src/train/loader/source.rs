@@ -194,7 +194,7 @@ impl Arrays {
         for (name, array) in &arrays {
             array.check()?;
             let (what, hint) = match (array.shape.first(), first) {
-                (None, _) => ("no example dimension".to_owned(), "add a leading dimension"),
+                (None, _) => ("no example dimension".to_owned(), "add a leading dimension for the examples"),
                 (Some(0), _) => (
                     "no examples".to_owned(),
                     "the first dimension counts examples: a filter or a limit may have removed all of them",

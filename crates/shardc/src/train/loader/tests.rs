@@ -145,7 +145,7 @@ fn invalid_example_arrays_are_reported() {
     );
     assert_eq!(
         error(vec![("x", zeros(&[]))]),
-        "error[SH1120]: \"x\" is tensor<i32>, which has no example dimension; add a leading dimension"
+        "error[SH1120]: \"x\" is tensor<i32>, which has no example dimension; add a leading dimension for the examples"
     );
     assert_eq!(
         error(vec![("x", zeros(&[10, 1])), ("y", zeros(&[9]))]),

@@ -34,7 +34,7 @@ impl Build for Emit<'_> {
     }
 }
 
-/// Arithmetic of tensors of floats and complex numbers.
+/// Arithmetic on float and complex tensors.
 pub(crate) trait Arithmetic: TensorBuild {
     fn mul(&mut self, a: ValueId, b: ValueId) -> ValueId {
         self.binary(BinaryOp::Multiply, a, b)

@@ -1,4 +1,4 @@
-//! Inference of batch normalization, and `map`.
+//! Type inference for the batch normalization operations and `map`.
 
 use super::{Ctx, Fail, Res, Ty, Types, ensure, shape_fits, size_fits, tensor};
 use crate::{BatchNormKind, BatchNormSpec, DimList, TensorType};

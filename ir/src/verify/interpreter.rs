@@ -81,7 +81,7 @@ fn infeed(module: &Module, attr: &Attr) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the function with this name; `None` if the module does not have it, but may have it among its parts kept as text.
+/// Returns the function with this name. Returns `None` if it is not found, but may be in a part of the module that is kept as text.
 fn function<'m>(module: &'m Module, name: &Attr) -> Result<Option<&'m Func>, String> {
     let Attr::Symbol(name) = name else {
         return Err("has a function that is not written as @name".to_owned());

@@ -135,7 +135,7 @@ fn partition_for(
     let internal =
         |what: &str| vec![Diagnostic::internal("SH0390", format!("the function @{} {what}", function.name))];
     let (Some(func), false) = (module.entry(), module.funcs.is_empty()) else {
-        return Err(internal("is not defined in its module, which is empty or has no entry function"));
+        return Err(internal("has no definition: its module is empty or has no entry function"));
     };
     let Some(body) = module.funcs[func].body else { return Err(internal("has no body")) };
     for (i, sharding) in signature.operands.iter().enumerate() {

@@ -195,8 +195,8 @@ fn later(module: &Module, id: ShardingId) -> TensorSharding {
 }
 
 /// Returns the cost of a partitioned program, to compare it with another partition of the same program: the bytes that a
-/// device sends, a constant per collective, and one pass over all temporaries. Collectives that clean-up combined count
-/// separately, so that fewer launches never justify more bytes.
+/// device sends, a constant per collective, and one pass over all temporaries. Collectives that were combined by the
+/// clean-up pass are counted one by one, so that fewer launches never justify more bytes.
 #[must_use]
 pub fn cost(module: &Module, func: FuncId, cleaned: &CleanReport) -> u64 {
     let start = crate::cost::START as u64;

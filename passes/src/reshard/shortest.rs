@@ -154,8 +154,8 @@ impl PathSearch<'_> {
         if *state == self.target { 0.0 } else { self.left_between(state, &self.target) }
     }
 
-    /// Returns a lower bound of the cost from one state to another. The bound is the bytes that some device lacks of its new block. A
-    /// launch is added if the device lacks any bytes, or if the unreduced axes differ.
+    /// Returns a lower bound on the cost of reaching state `to` from state `from`: the bytes of its new block that a device does not
+    /// have yet. The cost of a launch is added if such bytes exist, or if the unreduced axes differ.
     fn left_between(&self, from: &State, to: &State) -> f64 {
         let wanted = self.local_bytes(to);
         let (mut kept, mut is_apart) = (self.element_bytes, false);

@@ -10,8 +10,8 @@
 //!
 //! If the result of such an operation is a gradient, the parameter update runs in the layout of the gradient. The parameter and the
 //! optimizer state are stored in the layout with the least padding, so they are copied at the start of the step and back at its end. Until
-//! then they are in memory twice, or many times if rows are short: each row is padded to the 128 lanes of a tile. With a pinned gradient,
-//! at most the gradient is copied: most matmuls can produce either layout.
+//! then, there are two copies. If rows are short, the copy is many times larger, because each row is padded to the 128 lanes of a tile.
+//! With a pinned gradient layout, at most the gradient is copied: most matmuls can produce either layout.
 //!
 //! ```mlir
 //! %g = "stablehlo.all_to_all"(%rows) <{concat_dimension = 1 : i64, split_dimension = 0 : i64, ...}>

@@ -94,8 +94,8 @@ fn merge(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()>
     Some(())
 }
 
-/// If `op` adds two values that linear operations compute from results of the same reduction, moves the reduction after `op`. `rounded`
-/// collects the sums that are inserted in a narrower type.
+/// If both operands of the addition `op` are linear in results of reductions of the same kind and groups, replaces these reductions by
+/// one reduction of the sum. `rounded` collects the inserted additions whose element type is narrower than the original one.
 fn merge_forms(
     rw: &mut Rewriter<'_>,
     op: OpId,

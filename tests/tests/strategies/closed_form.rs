@@ -1,6 +1,6 @@
 //! Compares the bytes that a device sends in a step with the closed form.
 //!
-//! The ZeRO paper (Rajbhandari et al., 2020, section 7) counts the traffic for parameters of one type. Gradients are reduce-scattered and
+//! The ZeRO paper (Rajbhandari et al., 2020, section 7) counts the traffic if parameters have one element type. Gradients are reduce-scattered and
 //! parameters all-gathered over `k` devices. Each of these collectives sends `(k - 1) / k` of its bytes from each device. Nodes are
 //! replicas, and shards of gradients are all-reduced across nodes. Frozen parameters are only all-gathered.
 //!
@@ -44,7 +44,7 @@ const EXAMPLES: &[(&str, f64)] = &[("vit_tiny_accum", 8.0 * 17.0)];
 /// Minimum saving for sending batch elements with two collectives instead of the gradient with one.
 const WORTH: f64 = 16.0 * 1024.0;
 
-/// Minimum saving for exchanging slices of rows and tables with two more collectives.
+/// The minimum number of bytes saved by sending looked-up rows instead of the gradient of a table, which takes two more collectives.
 const WORTH_EXCHANGING: f64 = 4.0 * 1024.0 * 1024.0;
 
 /// The bytes sent by each partitioned step agree with the closed form.

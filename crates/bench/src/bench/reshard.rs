@@ -281,7 +281,8 @@ fn xla(workspace: &Workspace, args: &BenchArgs, pairs: &[Pair]) -> Result<BTreeM
         let title = format!("partition {} reshards on {} with XLA", missing.len(), times(mesh));
         let found = process::step(&title, || counted(&dir, &python, &script, mesh, &missing))?;
         known.extend(missing.iter().map(|pair| pair.name()).zip(found));
-        let text = serde_json::to_string(&known).context("writing the bytes of XLA's reshards")?;
+        let text = serde_json::to_string(&known)
+            .context("serializing the number of bytes that XLA's reshards send")?;
         fs::write(&known_file, text).with_context(|| format!("writing {}", known_file.display()))?;
     }
     Ok(known)

@@ -24,7 +24,7 @@ pub(super) enum Manifest {
     Numbered,
 }
 
-/// The maximum size of a manifest in bytes. A manifest lists at most some thousand versions, so it is smaller.
+/// The maximum size of a manifest in bytes. A manifest lists at most a few thousand versions, so its actual size is much smaller.
 const LARGEST: u64 = 16 << 20;
 
 impl Manifest {

@@ -92,8 +92,8 @@ pub fn read_from(
     Ok(arrays)
 }
 
-/// The state of a step with the parameters of a checkpoint, for a model of the family. Each device gets its shard, and only the shards of
-/// this process's devices are read, one variable at a time. Variables that are copies of parameters are initialized from the parameters,
+/// Returns the training state of a step, with its parameters loaded from a published checkpoint of a model of `family`. Each device gets
+/// its shard, and only the shards of this process's devices are read, one variable at a time. Variables that are copies of parameters are initialized from the parameters,
 /// and DoRA magnitudes from the norms of the kernels. Other variables and adapters come from `others`, which may be `step.init(seed)`.
 ///
 /// # Errors

@@ -71,7 +71,7 @@ fn hugging_face_file_slices_are_assembled() {
     check(&dict, "w", DType::F32, &[5, 4]);
     check(&dict, "b", DType::F32, &[4]);
     assert_eq!(dict.metadata.get("format").map(String::as_str), Some("pt"));
-    // A single file does not contain the first rows.
+    // If only the second file is opened, the first rows are missing.
     let folder = tempfile::tempdir().unwrap();
     let file = "shard-00002-model-00001-of-00001.safetensors";
     std::fs::copy(data("hf").join(file), folder.path().join(file)).unwrap();

@@ -53,7 +53,7 @@ impl Context<'_> {
             {
                 self.whole(module, like(module, (arg, argument), args))
             }
-            // State that the loss reads is a target network, or a teacher that averages parameters. If it were sharded, each step would
+            // If the loss reads a state tensor, the tensor is a target network or an EMA teacher. If it were sharded, each step would
             // all-gather it.
             Role::OptimizerState
                 if self.settings.sharding == Sharding::Zero1 && read_by_loss.contains(&arg) =>

@@ -23,7 +23,7 @@ pub enum Reform {
 pub struct Step {
     /// The kind of the step.
     pub reform: Reform,
-    /// The type before the step.
+    /// The tensor type to which `reform` is applied.
     pub from: TensorType,
 }
 

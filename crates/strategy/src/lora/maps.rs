@@ -25,7 +25,8 @@ pub struct LinearMap {
     pub weight: usize,
     /// The conversions, reshapes and slices of the weight before the matmul.
     pub steps: Vec<Step>,
-    /// For a stack whose rows a loop reads one at a time, the number of rows; each row has its own adapters.
+    /// The leading dimensions if the weight is stacked over the iterations of loops, as in a scan over layers; each layer has its own
+    /// adapters. Empty for other weights.
     pub stacked: Vec<i64>,
     /// The operand of the matmul that is the weight.
     pub side: Side,

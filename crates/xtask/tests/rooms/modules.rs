@@ -1,4 +1,4 @@
-//! Modules inside rooms: the children of each module have no import cycles.
+//! Checks modules within the top-level modules of crates: the child modules of a module have no import cycles.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -163,7 +163,7 @@ fn of_computation<'m, R: Relations>(
 /// The limit of the per-device analysis: the number of collectives times the number of devices. At the limit, the analysis takes minutes.
 const MAX_ENUMERATED: usize = 1 << 33;
 
-/// Returns the per-device relations.
+/// Returns relations between the executions of the devices that are tracked for each device separately.
 ///
 /// # Errors
 /// Returns `SH0327` if there are too many devices. The program is rejected, since it might hang.

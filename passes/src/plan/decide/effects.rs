@@ -40,7 +40,7 @@ impl OpPlanner<'_> {
             data.kind.title()
         );
         let mut note = Diagnostic::warning(Class::Unsupported, "SH0316", message).at(data.span).hint(
-            "put the operation into an sdy.manual_computation (jax.shard_map) to run it on one device, or on the shard of each device",
+            "wrap the operation in an sdy.manual_computation (jax.shard_map), so that each device runs it on its own shard",
         );
         note.user_loc = self.rw.module.user_loc(op);
         self.notes.push(note);

@@ -47,7 +47,7 @@ pub(super) fn of_select(at: &mut At<'_, '_>) -> Option<ValueId> {
 
 fn tangent(at: &mut At<'_, '_>, parts: &Parts, otherwise: f64) -> Option<ValueId> {
     let apart = parts.apart;
-    // With a constant operand, `a - b` is NaN only if the other operand is NaN.
+    // `a - b` is NaN only if an operand is NaN or both are infinite. A constant operand is assumed to be finite.
     let is_number = parts.operands.into_iter().any(|v| is_constant(at.linear.module, v));
     let mut changes = [None, None];
     for (i, operand) in parts.operands.into_iter().enumerate() {

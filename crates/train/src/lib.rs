@@ -1,7 +1,6 @@
 //! # shardc-train: training with shardc
 //!
-//! Programs of [`shardc::graph`] with variables are models and training steps ([`nn`]). A [`Step`] is compiled once, and its [`State`] stays on
-//! the devices.
+//! [`nn`] builds models and training steps on [`shardc::graph`]. A [`Step`] is compiled once, and its [`State`] stays on the devices.
 //!
 //! ```
 //! use shardc::graph::{DType::F32, Graph, Mesh, spec};

@@ -10,18 +10,18 @@
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
-use shardc::data::text::Characters;
 use shardc::graph::{DType, Graph, Keep};
-use shardc::nn::layers::Dense;
-use shardc::nn::loss::CrossEntropy;
-use shardc::nn::models::Bert;
-use shardc::nn::optim::{self, AdamW, clip_by_global_norm};
-use shardc::nn::{Nf4, StepProgram};
 use shardc::strategy::Accelerate;
 use shardc_examples::adapting::{self, Adapting};
 use shardc_examples::harness::Options;
 use shardc_examples::training::{self, Finished};
 use shardc_examples::writing::{self, BATCH, CONTEXT, TOKENS};
+use shardc_train::data::text::Characters;
+use shardc_train::nn::layers::Dense;
+use shardc_train::nn::loss::CrossEntropy;
+use shardc_train::nn::models::Bert;
+use shardc_train::nn::optim::{self, AdamW, clip_by_global_norm};
+use shardc_train::nn::{Nf4, StepProgram};
 
 /// The configuration files of the guides.
 const FILES: [(&str, Trained, &str); 3] = [

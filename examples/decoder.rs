@@ -8,12 +8,12 @@
 use anyhow::Result;
 use clap::Parser;
 use shardc::graph::{Graph, Mesh};
-use shardc::nn::loss::CrossEntropy;
-use shardc::nn::models::{Decoder, megatron};
-use shardc::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
-use shardc::nn::{Scope, StepProgram};
 use shardc_examples::harness::Options;
 use shardc_examples::writing::{self, CONTEXT, Writing};
+use shardc_train::nn::loss::CrossEntropy;
+use shardc_train::nn::models::{Decoder, megatron};
+use shardc_train::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
+use shardc_train::nn::{Scope, StepProgram};
 
 #[derive(Parser)]
 #[command(about = "Trains a small GPT on Shakespeare's sonnets, on 4 x 2 devices, and generates text")]

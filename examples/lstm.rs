@@ -8,12 +8,12 @@
 use anyhow::Result;
 use clap::Parser;
 use shardc::graph::{Graph, Mesh, PartitionSpec, Tensor, spec};
-use shardc::nn::layers::{Dense, Embed, Lstm};
-use shardc::nn::loss::CrossEntropy;
-use shardc::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
-use shardc::nn::{Scope, StepProgram, Variable};
 use shardc_examples::harness::Options;
 use shardc_examples::writing::{self, Writing};
+use shardc_train::nn::layers::{Dense, Embed, Lstm};
+use shardc_train::nn::loss::CrossEntropy;
+use shardc_train::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
+use shardc_train::nn::{Scope, StepProgram, Variable};
 
 #[derive(Parser)]
 #[command(about = "Trains an LSTM on Shakespeare's sonnets, on 4 x 2 devices, and generates text")]

@@ -10,12 +10,12 @@
 use anyhow::Result;
 use clap::Parser;
 use shardc::graph::{DType::F32, Graph, Mesh, Padding, PartitionSpec, Tensor, spec};
-use shardc::nn::layers::{Conv, Dense};
-use shardc::nn::loss::CrossEntropy;
-use shardc::nn::optim::{self, AdamW, Schedule};
-use shardc::nn::{Scope, StepProgram, Variable};
 use shardc_examples::harness::Options;
 use shardc_examples::reading::{self, Digits};
+use shardc_train::nn::layers::{Conv, Dense};
+use shardc_train::nn::loss::CrossEntropy;
+use shardc_train::nn::optim::{self, AdamW, Schedule};
+use shardc_train::nn::{Scope, StepProgram, Variable};
 
 #[derive(Parser)]
 #[command(about = "Trains two convolutions on handwritten digits, on 4 x 2 devices")]

@@ -9,12 +9,12 @@
 use anyhow::Result;
 use clap::Parser;
 use shardc::graph::{DType::F32, Graph, Keep, Padding, Tensor};
-use shardc::nn::layers::{Conv, Dense};
-use shardc::nn::loss::CrossEntropy;
-use shardc::nn::optim::{self, AdamW, Schedule};
-use shardc::nn::{Scope, StepProgram};
 use shardc_examples::harness::Options;
 use shardc_examples::reading::{self, Digits};
+use shardc_train::nn::layers::{Conv, Dense};
+use shardc_train::nn::loss::CrossEntropy;
+use shardc_train::nn::optim::{self, AdamW, Schedule};
+use shardc_train::nn::{Scope, StepProgram};
 
 #[derive(Parser)]
 #[command(about = "Trains on handwritten digits, with all state sharded over eight devices")]

@@ -8,12 +8,12 @@
 use anyhow::Result;
 use clap::Parser;
 use shardc::graph::{DType::F32, Graph, Mesh, PartitionSpec, Tensor, spec};
-use shardc::nn::layers::{Attention, Dense, Embed, Moe, RmsNorm, Rope};
-use shardc::nn::loss::CrossEntropy;
-use shardc::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
-use shardc::nn::{Scope, StepProgram, Variable};
 use shardc_examples::harness::Options;
 use shardc_examples::writing::{self, Writing};
+use shardc_train::nn::layers::{Attention, Dense, Embed, Moe, RmsNorm, Rope};
+use shardc_train::nn::loss::CrossEntropy;
+use shardc_train::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
+use shardc_train::nn::{Scope, StepProgram, Variable};
 
 #[derive(Parser)]
 #[command(

@@ -11,9 +11,9 @@
 use anyhow::Result;
 use clap::Parser;
 use shardc::graph::DType;
-use shardc::nn::Nf4;
 use shardc_examples::adapting::{self, Adapting};
 use shardc_examples::harness::Options;
+use shardc_train::nn::Nf4;
 
 #[derive(Parser)]
 #[command(about = "Trains LoRA adapters of a frozen 4-bit model, saves them and loads them again")]

@@ -10,9 +10,9 @@
 use anyhow::Result;
 use clap::Parser;
 use shardc::graph::DType;
-use shardc::nn::Nf4;
 use shardc_examples::ahead::{self, Ahead};
 use shardc_examples::llama70b::{self, Batch};
+use shardc_train::nn::Nf4;
 
 #[derive(Parser)]
 #[command(about = "QLoRA on Llama-2-70B, compiled for the smallest TPU slice in which it fits")]

@@ -15,21 +15,21 @@ use std::thread;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use shardc::data::Batches;
-use shardc::data::image_folder::{Cut, ImageFolder};
 use shardc::graph::{
     DType::{F32, I32, UI8},
     Graph, Keep, Tensor,
 };
-use shardc::nn::loss::CrossEntropy;
-use shardc::nn::models::ResNet;
-use shardc::nn::optim::{self, Schedule, Sgd};
-use shardc::nn::{Scope, StepProgram};
-use shardc::train::HostArray;
-use shardc::train::loader::Callback;
 use shardc_examples::harness::{self, Options};
 use shardc_examples::pictures;
 use shardc_examples::training::{self, Finished};
+use shardc_train::HostArray;
+use shardc_train::data::Batches;
+use shardc_train::data::image_folder::{Cut, ImageFolder};
+use shardc_train::loader::Callback;
+use shardc_train::nn::loss::CrossEntropy;
+use shardc_train::nn::models::ResNet;
+use shardc_train::nn::optim::{self, Schedule, Sgd};
+use shardc_train::nn::{Scope, StepProgram};
 
 /// ImageNet's mean color.
 const MEAN: [f32; 3] = [0.485, 0.456, 0.406];

@@ -11,12 +11,12 @@
 use anyhow::Result;
 use clap::Parser;
 use shardc::graph::{DType::F32, Graph, Tensor};
-use shardc::nn::loss::CrossEntropy;
-use shardc::nn::models::ResNet;
-use shardc::nn::optim::{self, Schedule, Sgd};
-use shardc::nn::{Scope, StepProgram};
 use shardc_examples::harness::Options;
 use shardc_examples::reading::{self, Digits};
+use shardc_train::nn::loss::CrossEntropy;
+use shardc_train::nn::models::ResNet;
+use shardc_train::nn::optim::{self, Schedule, Sgd};
+use shardc_train::nn::{Scope, StepProgram};
 
 #[derive(Parser)]
 #[command(about = "Trains a small ResNet on handwritten digits, with the batch sharded over eight devices")]

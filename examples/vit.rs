@@ -10,12 +10,12 @@
 use anyhow::Result;
 use clap::Parser;
 use shardc::graph::{DType::F32, Graph, Mesh, Tensor};
-use shardc::nn::loss::CrossEntropy;
-use shardc::nn::models::{Vit, megatron};
-use shardc::nn::optim::{self, AdamW, Schedule};
-use shardc::nn::{Scope, StepProgram};
 use shardc_examples::harness::Options;
 use shardc_examples::reading::{self, Digits};
+use shardc_train::nn::loss::CrossEntropy;
+use shardc_train::nn::models::{Vit, megatron};
+use shardc_train::nn::optim::{self, AdamW, Schedule};
+use shardc_train::nn::{Scope, StepProgram};
 
 #[derive(Parser)]
 #[command(about = "Trains a vision transformer on handwritten digits, on 4 x 2 devices")]

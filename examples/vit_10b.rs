@@ -10,11 +10,11 @@
 use anyhow::Result;
 use clap::Parser;
 use shardc::graph::{DType, Graph, Keep, Mesh};
-use shardc::nn::loss::CrossEntropy;
-use shardc::nn::models::Vit;
-use shardc::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
-use shardc::nn::{Policy, Scope, StepProgram};
 use shardc_examples::ahead::{self, Ahead};
+use shardc_train::nn::loss::CrossEntropy;
+use shardc_train::nn::models::Vit;
+use shardc_train::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
+use shardc_train::nn::{Policy, Scope, StepProgram};
 
 /// Height and width of an image in pixels.
 const SIDE: i64 = 224;

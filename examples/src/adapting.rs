@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clap::Args;
-use shardc::data::text::Characters;
 use shardc::graph::{Graph, Keep, Mesh, Tensor};
-use shardc::nn::loss::CrossEntropy;
-use shardc::nn::models::Decoder;
-use shardc::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
-use shardc::nn::{Kind, Lora, Nf4, Scope, StepProgram};
-use shardc::pretrained::{AdapterFiles, Family, read_adapters, write_adapters};
-use shardc::train::{State, Step};
+use shardc_train::data::text::Characters;
+use shardc_train::nn::loss::CrossEntropy;
+use shardc_train::nn::models::Decoder;
+use shardc_train::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
+use shardc_train::nn::{Kind, Lora, Nf4, Scope, StepProgram};
+use shardc_train::pretrained::{AdapterFiles, Family, read_adapters, write_adapters};
+use shardc_train::{State, Step};
 
 use crate::harness::Options;
 use crate::training::{self, Finished};

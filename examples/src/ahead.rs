@@ -7,11 +7,12 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use shardc::exec::{backend_for, compile_options};
 use shardc::graph::Mesh;
-use shardc::nn::{Parameters, StepProgram};
 use shardc::runtime::aot::{self, CompileReport, CompileRequest, Target};
 use shardc::runtime::{Environment, PjrtCode, PluginKind, RuntimeError, plugin};
-use shardc::strategy::{self, Role, Roles, Settings};
+use shardc::strategy::{Role, Roles, Settings};
 use shardc::{CleanOptions, Compiler, Machine, Output};
+use shardc_train::nn::{Parameters, StepProgram};
+use shardc_train::strategy::{annotate, roles_of};
 
 /// One kind of device, and the available numbers of devices in ascending order.
 struct Generation {
@@ -193,8 +194,8 @@ impl Need {
     fn of(mut step: StepProgram, args: &Ahead, machine: Machine) -> Result<Need> {
         let started = Instant::now();
         let settings = Settings { offload_params: args.offload, ..Settings::default() }.for_machine(machine);
-        let roles = strategy::roles_of(&step)?;
-        strategy::annotate(&mut step, &settings)?;
+        let roles = roles_of(&step)?;
+        annotate(&mut step, &settings)?;
         let parameters = step.parameters();
         let clean = CleanOptions { machine, ..CleanOptions::default() };
         let output = Compiler::new().clean(clean).partition_module(step.module)?;

@@ -3,7 +3,7 @@
 //! Each digit consists of a few strokes, which are rotated, sheared, scaled, moved and thickened at random, then drawn on 28 x 28 pixels
 //! with soft edges and some noise. The same seed produces the same digits on every machine.
 
-use shardc::data::idx::Idx;
+use shardc_train::data::idx::Idx;
 
 /// Height and width in pixels.
 pub const SIDE: usize = 28;

@@ -6,13 +6,13 @@ use anyhow::{Context, Result};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use shardc::graph::{Graph, GraphError, Keep, Mesh, PartitionSpec, Tensor, spec};
-use shardc::nn::{Policy, Scope, StepProgram};
 use shardc::runtime::{
     Client, ClientOptions, Environment, Plugin, PluginKind, PluginOptions, ProcessOptions, Processes, plugin,
 };
-use shardc::strategy::{self, Accelerate, Settings};
-use shardc::train::{Meter, Metrics, Step, Timings};
+use shardc::strategy::{Accelerate, Settings};
 use shardc::{Compiler, Diagnostic};
+use shardc_train::nn::{Policy, Scope, StepProgram};
+use shardc_train::{Meter, Metrics, Step, Timings, strategy};
 
 use crate::run::Saving;
 

@@ -3,10 +3,10 @@
 use anyhow::Result;
 use clap::Args;
 use shardc::graph::{DType, Graph, Keep, Mesh};
-use shardc::nn::loss::CrossEntropy;
-use shardc::nn::models::Decoder;
-use shardc::nn::optim::{self, AdamW, Schedule, accumulated, clip_by_global_norm};
-use shardc::nn::{Lora, Nf4, Policy, Scope, StepProgram};
+use shardc_train::nn::loss::CrossEntropy;
+use shardc_train::nn::models::Decoder;
+use shardc_train::nn::optim::{self, AdamW, Schedule, accumulated, clip_by_global_norm};
+use shardc_train::nn::{Lora, Nf4, Policy, Scope, StepProgram};
 
 /// Tokens of a sequence.
 const TOKENS: i64 = 2048;

@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use shardc::data::Batches;
-use shardc::data::idx::Idx;
 use shardc::graph::{
     DType::{F32, I32, UI8},
     Graph, Tensor,
 };
-use shardc::nn::StepProgram;
 use shardc::runtime::Client;
-use shardc::train::loader::{Arrays, Shuffled};
-use shardc::train::{HostArray, State, Step};
+use shardc_train::data::Batches;
+use shardc_train::data::idx::Idx;
+use shardc_train::loader::{Arrays, Shuffled};
+use shardc_train::nn::StepProgram;
+use shardc_train::{HostArray, State, Step};
 
 use crate::digits::{self, SIDE};
 use crate::harness::{self, Options};

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use shardc::checkpoint::{self, Alone, CheckpointManager, Fit, Info, Job, Keep, Options, Processes, Store};
-use shardc::train::{Position, State, Step};
+use shardc::checkpoint::{Alone, CheckpointManager, Fit, Info, Job, Keep, Options, Processes, Store};
+use shardc_train::{Position, State, Step, checkpoint};
 
 /// The location of the saved state, and when to save it.
 #[derive(Args, Clone, Debug)]

@@ -1,8 +1,8 @@
 //! The training loop that examples share.
 
 use anyhow::{Result, ensure};
-use shardc::train::loader::Source;
-use shardc::train::{Loader, LoaderOptions, Position, State, Step};
+use shardc_train::loader::Source;
+use shardc_train::{Loader, LoaderOptions, Position, State, Step};
 
 use crate::harness::Options;
 

@@ -4,18 +4,18 @@ use std::ops::Range;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use shardc::data::Shuffle;
-use shardc::data::text::Characters;
 use shardc::graph::{
     DType::{I32, UI32},
     Graph, Keep, Key, Tensor,
 };
-use shardc::nn::loss::CrossEntropy;
-use shardc::nn::models::Decoder;
-use shardc::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
-use shardc::nn::{StepProgram, sample};
-use shardc::train::loader::{Callback, Source};
-use shardc::train::{HostArray, State, Step};
+use shardc_train::data::Shuffle;
+use shardc_train::data::text::Characters;
+use shardc_train::loader::{Callback, Source};
+use shardc_train::nn::loss::CrossEntropy;
+use shardc_train::nn::models::Decoder;
+use shardc_train::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
+use shardc_train::nn::{StepProgram, sample};
+use shardc_train::{HostArray, State, Step};
 
 use crate::harness::{Options, batch as batch_of};
 use crate::training::{self, Finished};

@@ -1,12 +1,12 @@
 //! Training steps built with shardc's graph builder, in small sizes for tests and in real sizes.
 
 use shardc::graph::{DType, Graph, Keep, Mesh};
-use shardc::nn::layers::{Dense, Moe};
-use shardc::nn::loss::CrossEntropy;
-use shardc::nn::models::Decoder;
-use shardc::nn::optim::{self, AdamW, Sgd, clip_by_global_norm};
-use shardc::nn::{Policy, Scope, StepProgram};
 use shardc_stablehlo::{PrintOptions, print};
+use shardc_train::nn::layers::{Dense, Moe};
+use shardc_train::nn::loss::CrossEntropy;
+use shardc_train::nn::models::Decoder;
+use shardc_train::nn::optim::{self, AdamW, Sgd, clip_by_global_norm};
+use shardc_train::nn::{Policy, Scope, StepProgram};
 
 /// A step.
 #[derive(Clone, Copy, Debug)]

@@ -7,10 +7,10 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::Value;
 use shardc::Compiler;
-use shardc::strategy::roles_of;
 use shardc_ir::Module;
 use shardc_runtime::HostArray;
 use shardc_strategy::{Role, Roles, Said, roles};
+use shardc_train::strategy::roles_of;
 
 use crate::{root, shared, steps};
 

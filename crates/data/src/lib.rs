@@ -1,6 +1,6 @@
 //! # shardc-data: datasets for training
 //!
-//! Internal: this crate may change in any release. Front ends use `shardc::data`, which exports the same names.
+//! Internal: this crate may change in any release. Front ends use `shardc_train::data`, which exports the same names.
 //!
 //! * [`idx`]: files of images and labels, the format of MNIST;
 //! * `image_folder`: folders with one subfolder of images per class, the format of ImageNet (feature `images`);

@@ -1,6 +1,6 @@
 //! # shardc-nn: models and training steps
 //!
-//! Internal: this crate may change in any release. Front ends use `shardc::nn`, which exports the same names.
+//! Internal: this crate may change in any release. Front ends use `shardc_train::nn`, which exports the same names.
 //!
 //! A model is a Rust function that takes a [`Scope`] and tensors; the scope creates its variables by name. [`Scope::finish`] returns a
 //! [`StepProgram`]: the variables (parameters, optimizer state, running statistics, counters) are arguments and results of the

@@ -30,13 +30,15 @@
 //!
 //! Errors and warnings are [`Diagnostic`]s; [`Error::render`] prints each under its source line.
 //!
-//! This crate is the public API; its changes are listed in the changelog. The crates that it depends on (`shardc-ir`, `shardc-passes`, ...)
-//! are internal and may change in any release.
+//! Training is the crate `shardc-train`: layers, models, optimizers, data sets, steps on devices, and weights of published models.
+//!
+//! This crate and `shardc-train` are the public API; their changes are listed in the changelog. The crates that this crate depends on
+//! (`shardc-ir`, `shardc-passes`, ...) are internal and may change in any release.
 //!
 //! # Features
 //!
 //! Without features, the crate is the compiler: it parses, propagates, partitions, explains and prints. Features only add modules
-//! and methods. All are on by default, except for `images`, the object stores and `mlir`.
+//! and methods. All are on by default, except for the object stores and `mlir`.
 //!
 //! | feature | adds | turns on |
 //! |---|---|---|
@@ -44,20 +46,11 @@
 //! | `autodiff` | `autodiff`: gradients; `coverage`: which operations are supported | |
 //! | `graph` | `graph`: programs built in Rust | `autodiff` |
 //! | `strategy` | `strategy`: FSDP and ZeRO for imported programs; `lora` | `graph` |
-//! | `nn` | `nn`: layers, models, optimizers | `strategy` |
-//! | `data` | `data`: data sets | |
-//! | `images` | data sets of JPEG and PNG files | `data` |
 //! | `statedict` | `statedict`: safetensors and PyTorch files | |
 //! | `runtime` | `runtime` and `exec`: run programs through PJRT, and compare partitioned programs with their originals | |
 //! | `checkpoint` | `checkpoint`: sharded checkpoints | `runtime` |
 //! | `s3`, `gcs`, `azure` | checkpoints in object stores | `checkpoint` |
-//! | `train` | `train`: training steps; `pretrained`: weights of published models | `checkpoint`, `data`, `nn`, `statedict` |
 //! | `mlir` | programs as MLIR bytecode, which plugins read faster; needs LLVM 22 | |
-
-/// Tests that the programs in docs/MODELS.md compile and run.
-#[cfg(all(doctest, feature = "train"))]
-#[doc = include_str!("../../../docs/MODELS.md")]
-struct Models;
 
 mod absent;
 #[cfg(feature = "autodiff")]
@@ -78,15 +71,11 @@ mod located;
 pub mod lora;
 mod manifest;
 pub mod passes;
-#[cfg(feature = "train")]
-pub mod pretrained;
 #[cfg(feature = "graph")]
 mod report;
 pub mod rules;
 #[cfg(feature = "strategy")]
 pub mod strategy;
-#[cfg(feature = "train")]
-pub mod train;
 #[cfg(feature = "runtime")]
 mod widen;
 
@@ -152,13 +141,6 @@ pub mod graph {
     pub use crate::report::Report;
 }
 
-/// Data sets for training.
-#[cfg(feature = "data")]
-pub mod data {
-    #[doc(inline)]
-    pub use shardc_data::*;
-}
-
 /// State dicts: safetensors with a Hugging Face index, `torch.save` files, and files of FSDP ranks, which are consolidated.
 ///
 /// ```no_run
@@ -183,13 +165,6 @@ pub mod statedict {
         ErrorKind, StateDict, StateDictError, Tensor, dcp, fsdp, is_state_dict, open, open_torch,
         safetensors, torch,
     };
-}
-
-/// Models and training steps for the graph builder.
-#[cfg(feature = "nn")]
-pub mod nn {
-    #[doc(inline)]
-    pub use shardc_nn::*;
 }
 
 /// Plugins, devices, arrays, and ahead-of-time compilation for absent devices. [`exec`] runs programs on the devices of a plugin.

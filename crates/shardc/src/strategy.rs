@@ -1,6 +1,7 @@
 //! Strategies: FSDP, ZeRO and data parallelism for a whole training step without annotations.
 //!
-//! [`roles`] infers the roles of a step's arguments, and [`apply`] annotates the step according to the strategy.
+//! [`roles`] infers the roles of a step's arguments, and [`apply`] annotates the step according to the strategy. The crate
+//! `shardc-train` annotates steps that are built with its layers, whose variables determine the roles.
 //!
 //! ```
 //! use shardc::Compiler;
@@ -39,8 +40,6 @@
 //! ```
 
 use shardc_ir::{Diagnostic, Module};
-#[cfg(feature = "nn")]
-use shardc_nn::{Kind, StepProgram};
 use shardc_passes::annotations::names::{Named, Names};
 use shardc_passes::annotations::spec::MeshSpec;
 use shardc_strategy as strategy;
@@ -138,70 +137,4 @@ pub fn apply_units(
 ) -> Result<Vec<Diagnostic>, Error> {
     let mesh = mesh.parse::<MeshSpec>().map_err(|error| error.to_diagnostic("mesh", mesh))?;
     strategy::apply_units(step, roles, settings, &mesh.to_mesh(), Some(units)).map_err(Error::Diagnostics)
-}
-
-/// Annotates a step that was built with `shardc::nn`, on the mesh of the step. The step's variables determine the argument roles; existing
-/// annotations are kept. An inference program with the same variables gets the same shardings.
-///
-/// ```
-/// use shardc::graph::{DType::F32, Graph, Mesh};
-/// use shardc::nn::{Scope, layers::Dense, optim};
-/// use shardc::strategy::{Settings, annotate};
-/// use shardc::Compiler;
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let g = Graph::new("train", &Mesh::new(&[("fsdp", 8)])?);
-/// let p = Scope::new(&g);
-/// let x = g.parameter("x", [32, 64], F32);
-/// let loss = Dense::new(16).apply(&p.at("dense"), x).square().mean(..);
-/// optim::apply(&optim::Sgd::new(0.1), &p, &p.gradients(loss));
-/// let mut step = p.finish(&[("loss", loss)])?;
-/// annotate(&mut step, &Settings::from_words("full_shard").map_err(shardc::Error::from)?)?;
-/// let output = Compiler::new().partition_module(step.module)?;
-/// let local = |i: usize| output.manifest().inputs[i].local_shape.clone();
-/// assert_eq!([local(0), local(1), local(2)], [vec![4, 64], vec![8, 16], vec![2]]);
-/// # Ok(())
-/// # }
-/// ```
-///
-/// Returns warnings, as [`apply`] does.
-///
-/// # Errors
-/// The strategy does not fit the mesh (SH1251).
-#[cfg(feature = "nn")]
-pub fn annotate(step: &mut StepProgram, settings: &Settings) -> Result<Vec<Diagnostic>, Error> {
-    let roles = roles_of(step)?;
-    strategy::apply(&mut step.module, &roles, settings, step.mesh.as_ir()).map_err(Error::Diagnostics)
-}
-
-/// The roles of the arguments of a `shardc::nn` step, determined by its variables. Inputs are data, and their batch dimension is inferred.
-///
-/// # Errors
-/// Calls of the program cannot be inlined.
-#[cfg(feature = "nn")]
-pub fn roles_of(step: &StepProgram) -> Result<Roles, Error> {
-    let role = |kind: Kind| match kind {
-        Kind::Parameter => Role::Parameter,
-        Kind::Frozen => Role::FrozenParameter,
-        Kind::Optimizer => Role::OptimizerState,
-        Kind::Statistics => Role::ModelState,
-        Kind::Counter => Role::Step,
-        Kind::Key => Role::RngKey,
-    };
-    let said = step.variables.iter().zip(&step.arguments).map(|(v, &i)| (i, role(v.kind))).collect();
-    let mut roles = roles(&step.module, &Said { roles: said, loss: None })?;
-    let place = |name: &str| step.variables.iter().position(|v| v.name == name);
-    for ((variable, &i), &next) in step.variables.iter().zip(&step.arguments).zip(&step.results) {
-        let of = variable.of.as_deref().and_then(place).map(|v| step.arguments[v]);
-        let argument = &mut roles.arguments[i];
-        (argument.next, argument.of) = (next, of.or(argument.of));
-    }
-    // An input that is fed at each step is not a weight, although the loss may use the input like a weight.
-    for argument in step.inputs.iter().map(|input| input.index) {
-        let argument = &mut roles.arguments[argument];
-        if argument.role.is_weight() {
-            argument.role = Role::Batch;
-        }
-    }
-    Ok(roles)
 }

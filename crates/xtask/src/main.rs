@@ -45,7 +45,7 @@ enum Command {
         after_help = "Examples:\n  cargo xtask test\n  cargo xtask test quick            # only unit tests and filetests\n  cargo xtask test --changed main   # only tests of crates that differ from main\n  cargo xtask test --slowest        # list the slowest tests of the last run\n  cargo xtask test fmt clippy       # only these steps\n  cargo xtask test --keep-going     # do not stop at the first failure"
     )]
     Test(check::TestArgs),
-    /// Check that the library compiles without features, with each feature alone, and with all.
+    /// Check that `shardc` and `shardc-train` compile without features, with each feature alone, and with all.
     #[command(
         after_help = "Examples:\n  cargo xtask features\n  cargo xtask features strategy runtime    # only these, each alone"
     )]

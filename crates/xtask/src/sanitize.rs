@@ -48,7 +48,7 @@ enum Part {
     Mlir,
     /// Checkpoints, data sets and state dicts: files, and the threads that read and write them.
     Files,
-    /// The facade: compiled programs, training state on devices, loaders.
+    /// The facade and `shardc-train`: compiled programs, training state on devices, loaders.
     Facade,
     /// Partitioned programs in two and four processes.
     Processes,
@@ -72,7 +72,7 @@ impl Part {
                 tests.extend(["--", "--skip", MEASURES_MEMORY]);
                 vec![tests]
             }
-            Part::Facade => vec![tests(&["shardc"])],
+            Part::Facade => vec![tests(&["shardc", "shardc-train"])],
             Part::Processes => {
                 vec![vec!["test", "--no-fail-fast", "--package", "shardc-tests", "--test", "processes"]]
             }

@@ -1,9 +1,10 @@
 //! Attention with a fused QKV matmul costs the same under tensor parallelism, however queries, keys and values are sliced from it.
 
 use shardc::graph::{DType::F32, Graph, Mesh, Tensor};
-use shardc::nn::{Init, Kind, Scope, optim};
-use shardc::strategy::{Settings, annotate};
+use shardc::strategy::Settings;
 use shardc::{Compiler, Output};
+use shardc_train::nn::{Init, Kind, Scope, optim};
+use shardc_train::strategy::annotate;
 
 use super::closed_form::sent;
 

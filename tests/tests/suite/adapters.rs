@@ -9,16 +9,17 @@ use shardc::graph::{
     DType::{BF16, F32, I32, UI8},
     Graph, Keep, Mesh,
 };
-use shardc::nn::loss::CrossEntropy;
-use shardc::nn::models::Decoder;
-use shardc::nn::optim::{self, AdamW};
-use shardc::nn::{Kind, Lora, Nf4, Policy, Quantized, Scope, StepProgram};
 use shardc::runtime::HostArray;
-use shardc::strategy::{Settings, annotate};
-use shardc::train::{State, Step};
+use shardc::strategy::Settings;
 use shardc_passes::cost::traffic::summarize;
 use shardc_tests::devices::client;
 use shardc_tests::sample::sample;
+use shardc_train::nn::loss::CrossEntropy;
+use shardc_train::nn::models::Decoder;
+use shardc_train::nn::optim::{self, AdamW};
+use shardc_train::nn::{Kind, Lora, Nf4, Policy, Quantized, Scope, StepProgram};
+use shardc_train::strategy::annotate;
+use shardc_train::{State, Step};
 
 const BLOCKS: usize = 260;
 

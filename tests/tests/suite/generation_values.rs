@@ -4,12 +4,12 @@
 
 use shardc::Compiler;
 use shardc::graph::{DType::I32, Graph, Mesh, spec};
-use shardc::nn::Scope;
-use shardc::nn::layers::Attention;
-use shardc::nn::models::{Decoder, megatron};
 use shardc::runtime::{Client, HostArray};
-use shardc::train::{State, Step};
 use shardc_tests::devices::client;
+use shardc_train::nn::Scope;
+use shardc_train::nn::layers::Attention;
+use shardc_train::nn::models::{Decoder, megatron};
+use shardc_train::{State, Step};
 
 fn one() -> Mesh {
     Mesh::new(&[("data", 1)]).unwrap()

@@ -12,14 +12,14 @@ use shardc::graph::{
     DType::{F32, I32},
     Graph, Mesh, Padding, Tensor,
 };
-use shardc::nn::Scope;
-use shardc::nn::layers::{
+use shardc::runtime::HostArray;
+use shardc_tests::devices::client;
+use shardc_train::nn::Scope;
+use shardc_train::nn::layers::{
     Attention, BatchNorm, Conv, Dense, DenseGeneral, Embed, GroupNorm, Gru, LayerNorm, Lstm, Mlp, Moe,
     Places, RmsNorm, Rope, RopeStyle, Seen, dot_product_attention,
 };
-use shardc::nn::loss::{CrossEntropy, huber, sigmoid_cross_entropy};
-use shardc::runtime::HostArray;
-use shardc_tests::devices::client;
+use shardc_train::nn::loss::{CrossEntropy, huber, sigmoid_cross_entropy};
 
 const VALUES: &str = include_str!("../data/layer_values.json");
 

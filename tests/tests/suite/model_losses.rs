@@ -14,15 +14,15 @@ use shardc::graph::{
     DType::{F32, I32},
     Graph, Mesh, Padding, PartitionSpec, Tensor, spec,
 };
-use shardc::nn::layers::{Attention, Conv, Dense, Embed, Lstm, Moe, RmsNorm, Rope};
-use shardc::nn::loss::CrossEntropy;
-use shardc::nn::models::{Decoder, Vit, megatron};
-use shardc::nn::optim::{self, Sgd};
-use shardc::nn::{Kind, Scope, StepProgram, Variable};
 use shardc::runtime::{Client, HostArray};
-use shardc::train::Step;
 use shardc_passes::driver::strategy::bytes_sent;
 use shardc_tests::devices::client;
+use shardc_train::Step;
+use shardc_train::nn::layers::{Attention, Conv, Dense, Embed, Lstm, Moe, RmsNorm, Rope};
+use shardc_train::nn::loss::CrossEntropy;
+use shardc_train::nn::models::{Decoder, Vit, megatron};
+use shardc_train::nn::optim::{self, Sgd};
+use shardc_train::nn::{Kind, Scope, StepProgram, Variable};
 
 const VALUES: &str = include_str!("../data/model_losses.json");
 

@@ -9,16 +9,16 @@ use shardc::graph::{
     DType::{F32, F64, I32},
     Graph, Mesh, Tensor, spec,
 };
-use shardc::nn::layers::{Dense, Places, Seen, blockwise_attention, dot_product_attention};
-use shardc::nn::loss::CrossEntropy;
-use shardc::nn::models::{Decoder, megatron};
-use shardc::nn::optim::{self, LossScale, Sgd};
-use shardc::nn::{Init, Policy, Scope, StepProgram, sample};
 use shardc::runtime::HostArray;
-use shardc::train::{State, Step};
 use shardc_ir::Module;
 use shardc_passes::driver::strategy::bytes_sent;
 use shardc_tests::devices::client;
+use shardc_train::nn::layers::{Dense, Places, Seen, blockwise_attention, dot_product_attention};
+use shardc_train::nn::loss::CrossEntropy;
+use shardc_train::nn::models::{Decoder, megatron};
+use shardc_train::nn::optim::{self, LossScale, Sgd};
+use shardc_train::nn::{Init, Policy, Scope, StepProgram, sample};
+use shardc_train::{State, Step};
 
 fn graph() -> Graph {
     Graph::new("step", &Mesh::new(&[("data", 1)]).unwrap())
@@ -271,7 +271,7 @@ fn first(step: &Step) -> IndexMap<String, HostArray> {
         "loss_scale" => vec![8.0],
         _ => vec![0.0],
     };
-    let array = |variable: &shardc::nn::Variable| {
+    let array = |variable: &shardc_train::nn::Variable| {
         let shape: Vec<usize> = variable.shape.iter().map(|&n| n as usize).collect();
         HostArray::from_f64(variable.dtype, &shape, &value(&variable.name)).unwrap()
     };

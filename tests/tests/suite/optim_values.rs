@@ -9,14 +9,14 @@ use shardc::graph::{
     DType::{BF16, F32},
     Graph, Mesh, Tensor, spec,
 };
-use shardc::nn::layers::{Conv, Dense, DenseGeneral, Moe};
-use shardc::nn::optim::{
+use shardc::runtime::HostArray;
+use shardc_tests::devices::client;
+use shardc_train::nn::layers::{Conv, Dense, DenseGeneral, Moe};
+use shardc_train::nn::optim::{
     self, Adafactor, AdamW, Frozen, Groups, Lion, Muon, Optimizer, Schedule, Sgd, clip_by_global_norm,
 };
-use shardc::nn::{Init, Kind, Maps, Scope, StepProgram};
-use shardc::runtime::HostArray;
-use shardc::train::{State, Step};
-use shardc_tests::devices::client;
+use shardc_train::nn::{Init, Kind, Maps, Scope, StepProgram};
+use shardc_train::{State, Step};
 
 const VALUES: &str = include_str!("../data/optim_values.json");
 

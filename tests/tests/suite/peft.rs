@@ -10,13 +10,15 @@ use shardc::graph::{
     DType::{F32, I32},
     Graph, Mesh, Tensor, spec,
 };
-use shardc::nn::models::{Bert, Decoder, Vit};
-use shardc::nn::{Kind, Lora, Scope, StepProgram, Variable};
-use shardc::pretrained::{AdapterConfig, AdapterFiles, Family, load, read, read_adapters, write_adapters};
 use shardc::runtime::HostArray;
 use shardc::statedict;
-use shardc::train::Step;
 use shardc_tests::devices::client;
+use shardc_train::Step;
+use shardc_train::nn::models::{Bert, Decoder, Vit};
+use shardc_train::nn::{Kind, Lora, Scope, StepProgram, Variable};
+use shardc_train::pretrained::{
+    AdapterConfig, AdapterFiles, Family, load, read, read_adapters, write_adapters,
+};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)

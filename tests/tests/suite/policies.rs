@@ -5,11 +5,11 @@
 
 use shardc::autodiff::{self, Checkpoint, Derivative, Keep, Offload, Request};
 use shardc::graph::{DType::F32, Graph, Mesh};
-use shardc::nn::{Init, Scope};
 use shardc::{Compiler, SpmdMode, exec};
 use shardc_ir::{Module, OpKind};
 use shardc_runtime::HostArray;
 use shardc_tests::devices::{Reference, Verdict, client, compare};
+use shardc_train::nn::{Init, Scope};
 
 /// Six layers as one loop, half of them with a branch, and a matmul after them.
 const LAYERS: &str = r#"

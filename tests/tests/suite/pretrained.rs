@@ -9,15 +9,15 @@ use shardc::graph::{
     DType::{F32, I32},
     Graph, Mesh, Tensor, spec,
 };
-use shardc::nn::models::{Bert, Decoder, Vit, megatron};
-use shardc::nn::{Lora, Scope, StepProgram};
-use shardc::pretrained::{
-    AdapterFiles, Family, load, read, read_adapters, save_model, write_adapters, write_model,
-};
 use shardc::runtime::HostArray;
 use shardc::statedict;
-use shardc::train::Step;
 use shardc_tests::devices::client;
+use shardc_train::Step;
+use shardc_train::nn::models::{Bert, Decoder, Vit, megatron};
+use shardc_train::nn::{Lora, Scope, StepProgram};
+use shardc_train::pretrained::{
+    AdapterFiles, Family, load, read, read_adapters, save_model, write_adapters, write_model,
+};
 
 const VALUES: &str = include_str!("../data/pretrained/values.json");
 
@@ -193,7 +193,7 @@ fn other_variables_come_from_another_state() {
 #[test]
 fn all_missing_tensors_are_reported() {
     let program = step(MODELS[0].3);
-    let wrong = |family, variables: &[shardc::nn::Variable], file: &[u8]| {
+    let wrong = |family, variables: &[shardc_train::nn::Variable], file: &[u8]| {
         read(family, variables, &[file]).unwrap_err().to_string()
     };
     let text = wrong(Family::Llama, &program.variables, MODELS[0].2);

@@ -12,9 +12,9 @@ use shardc::graph::{
     DType::{BF16, F16, F32, UI8, UI16, UI32},
     Graph, Key, Mesh, Tensor, spec,
 };
-use shardc::nn::{Distribution, Fan, Init};
 use shardc::runtime::HostArray;
 use shardc_tests::devices::client;
+use shardc_train::nn::{Distribution, Fan, Init};
 
 const VALUES: &str = include_str!("../data/random_values.json");
 

@@ -5,12 +5,12 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use shardc::Compiler;
 use shardc::graph::{DType::F32, Graph, Mesh, Tensor, spec};
-use shardc::nn::{Init, Scope, StepProgram};
-use shardc::train::{HostArray, Step};
 use shardc_runtime::{
     Client, ClientOptions, ShardedArray,
     plugin::{Environment, Plugin, PluginKind, find},
 };
+use shardc_train::nn::{Init, Scope, StepProgram};
+use shardc_train::{HostArray, Step};
 
 use super::{BenchArgs, median};
 

@@ -16,7 +16,7 @@ use url::Url;
 use crate::common::moto::{self, Server};
 
 /// A kind of store.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Memory,
     Folder,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use shardc_checkpoint::{
     Checkpoint, Entry, Fit, Info, Processes, Region, Sharding, Slice, State as Parts, Wanted,
 };
-use shardc_ir::{Diagnostic, DimSharding, Mesh, TensorSharding};
+use shardc_ir::{Diagnostic, DimSharding};
 use shardc_passes::sharding::interface::{Interface, InterfaceTensor};
 use shardc_runtime::{Buffer, Client, Device, HostArray, Placement, ShardLayout, ShardedArray};
 
@@ -27,14 +27,11 @@ pub struct Saving<'a> {
 /// The sharding of an argument or result, as stored in a checkpoint.
 #[must_use]
 pub fn sharding_of(interface: &Interface, tensor: &InterfaceTensor) -> Sharding {
-    sharding(interface.mesh_of(tensor), &tensor.sharding)
-}
-
-pub(super) fn sharding(mesh: &Mesh, sharding: &TensorSharding) -> Sharding {
+    let mesh = interface.mesh_of(tensor);
     let axes = |dim: &DimSharding| dim.axes.iter().map(|&axis| mesh.axis_text(axis)).collect();
     Sharding {
         mesh: mesh.axes.iter().map(|(axis, &size)| (axis.to_string(), size as usize)).collect(),
-        spec: sharding.dims.iter().map(axes).collect(),
+        spec: tensor.sharding.dims.iter().map(axes).collect(),
     }
 }
 

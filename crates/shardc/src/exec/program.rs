@@ -384,8 +384,12 @@ impl Program {
         self.refuse(self.compare(&types).into_iter().chain(damaged).collect())
     }
 
-    /// Compares arrays on devices with the program's parameters.
-    pub(crate) fn check_spread(&self, given: &[ShardedArray]) -> Result<(), Error> {
+    /// Compares arrays on devices with the program's parameters, for callers that must not lose the arrays to an execution that cannot
+    /// start.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Inputs`] with all mismatches (number, types, shardings).
+    pub fn check_spread(&self, given: &[ShardedArray]) -> Result<(), Error> {
         let types: Vec<ArrayType> = given.iter().map(ShardedArray::ty).collect();
         let mut wrong = self.compare(&types);
         for (i, (port, array)) in self.inputs.iter().zip(given).enumerate() {

@@ -2,6 +2,4 @@
 
 mod exec;
 mod group_form;
-mod loader;
 mod pipeline;
-mod states;

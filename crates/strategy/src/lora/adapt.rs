@@ -137,7 +137,7 @@ fn check(lora: &Lora) -> Result<(), Diagnostic> {
         ));
     }
     if lora.dora {
-        let hint = "models of shardc::nn support DoRA: `Scope::with_lora`";
+        let hint = "models of shardc_train::nn support DoRA: `Scope::with_lora`";
         let message = "DoRA magnitudes (use_dora) are not supported in imported programs";
         return Err(Diagnostic::unsupported("SH1252", message).hint(hint));
     }

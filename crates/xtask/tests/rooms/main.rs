@@ -28,6 +28,7 @@ const FLOORS: &[&[&str]] = &[
     &["shardc-nn"],
     &["shardc-runtime"],
     &["shardc"],
+    &["shardc-train"],
     &["shardc-cli", "shardc-filetest"],
     &["shardc-tests", "shardc-examples", "xtask"],
     &["shardc-bench"],

@@ -1,10 +1,12 @@
-//! Training: a [`Step`] is compiled once, and its [`State`] stays on the devices.
+//! # shardc-train: training with shardc
+//!
+//! [`nn`] builds models and training steps on [`shardc::graph`]. A [`Step`] is compiled once, and its [`State`] stays on the devices.
 //!
 //! ```
 //! use shardc::graph::{DType::F32, Graph, Mesh, spec};
-//! use shardc::nn::{Init, Scope};
-//! use shardc::train::{HostArray, Step};
 //! use shardc::{Compiler, Error};
+//! use shardc_train::nn::{Init, Scope};
+//! use shardc_train::{HostArray, Step};
 //! # use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
 //!
 //! # fn main() -> Result<(), Error> {
@@ -33,14 +35,40 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! * [`nn`]: layers, losses, models, optimizers;
+//! * [`data`], [`loader`]: data sets, and batches of them on the devices;
+//! * [`strategy`]: FSDP and ZeRO for these steps;
+//! * [`checkpoint`]: sharded checkpoints of their states;
+//! * [`pretrained`]: weights and adapters of published models.
+//!
+//! This crate and `shardc` are the public API, whose changes are in the change log.
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `images` | data sets of JPEG and PNG files |
+//! | `s3`, `gcs`, `azure` | checkpoints in object stores |
+//! | `mlir` | programs as MLIR bytecode, which plugins read faster; needs LLVM 22 |
+
+/// Tests that the programs in docs/MODELS.md compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/MODELS.md")]
+struct Models;
 
 mod adapters;
 mod adopt;
+pub mod checkpoint;
 pub mod loader;
 mod meter;
 mod metrics;
+pub mod pretrained;
 mod state;
 mod step;
+pub mod strategy;
 mod times;
 
 pub use adopt::Adopted;
@@ -51,3 +79,15 @@ pub use shardc_runtime::HostArray;
 pub use state::State;
 pub use step::{Feed, Step};
 pub use times::{Spread, StepTimes, TimesReport, Timings};
+
+/// Models and training steps for the graph builder.
+pub mod nn {
+    #[doc(inline)]
+    pub use shardc_nn::*;
+}
+
+/// Data sets for training.
+pub mod data {
+    #[doc(inline)]
+    pub use shardc_data::*;
+}

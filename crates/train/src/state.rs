@@ -1,12 +1,11 @@
 //! The state of a step between executions, on the devices.
 
 use indexmap::IndexMap;
+use shardc::Error;
 use shardc_ir::Diagnostic;
 use shardc_runtime::{HostArray, Processes, ShardedArray};
 
-use crate::Error;
-
-/// The variables of a [`Step`](super::Step), on its devices, by name.
+/// The variables of a [`Step`](crate::Step), on its devices, by name.
 #[derive(Clone, Debug)]
 pub struct State {
     /// The arrays in the order of the step's variables; empty after a failed execution that had donated their memory.
@@ -53,7 +52,7 @@ impl State {
 }
 
 /// An array assembled on the host, including the blocks of other processes.
-pub(super) fn to_host(array: &ShardedArray, processes: Option<&Processes>) -> Result<HostArray, Error> {
+pub(crate) fn to_host(array: &ShardedArray, processes: Option<&Processes>) -> Result<HostArray, Error> {
     Ok(match processes {
         Some(processes) => array.to_host_across(processes)?,
         None => array.to_host()?,
@@ -61,7 +60,7 @@ pub(super) fn to_host(array: &ShardedArray, processes: Option<&Processes>) -> Re
 }
 
 /// The error for an unknown name, with a list of the known names.
-pub(super) fn unknown<'a>(
+pub(crate) fn unknown<'a>(
     what: &str,
     name: &str,
     known: impl Iterator<Item = impl AsRef<str> + 'a>,

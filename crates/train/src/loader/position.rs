@@ -1,15 +1,14 @@
 //! The position of a loader, as a checkpoint stores it.
 
 use serde::{Deserialize, Serialize};
-use shardc_checkpoint::Info;
+use shardc::Error;
+use shardc::checkpoint::Info;
 use shardc_ir::Diagnostic;
-
-use crate::Error;
 
 /// The key under which a checkpoint's information contains the position.
 const NOTE: &str = "loader";
 
-/// The position of a [`Loader`](super::Loader). The position does not depend on the number of processes and devices.
+/// The position of a [`Loader`](crate::Loader). The position does not depend on the number of processes and devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// The number of returned batches, which is the number of the next batch.

@@ -1,15 +1,15 @@
 //! Creates states from other states.
 
 use indexmap::IndexMap;
+use shardc::Error;
+use shardc::exec::Port;
 use shardc_ir::Diagnostic;
 use shardc_nn::Variable;
 use shardc_runtime::ShardedArray;
 
-use super::state::{to_host, unknown};
-use super::step::{converted, fits};
-use super::{State, Step};
-use crate::Error;
-use crate::exec::Port;
+use crate::state::{to_host, unknown};
+use crate::step::{converted, fits};
+use crate::{State, Step};
 
 /// A state created from another state, and the variables in which the two differ.
 #[derive(Clone, Debug)]

@@ -8,17 +8,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
-use shardc_ir::{Class, DType, Diagnostic, Mesh, PackedOption, TensorSharding};
+use shardc::exec::{Port, Program, not_finite};
+use shardc::{Compiler, Error, Interface, InterfaceTensor, Selection, select};
+use shardc_ir::{Class, DType, Diagnostic, PackedOption, TensorSharding};
 use shardc_nn::{StepProgram, Variable};
-use shardc_passes::report::warnings::{Selection, select};
 use shardc_runtime::{ArrayType, Client, ExecuteOptions, HostArray, LOUD_PADDING, Processes, ShardedArray};
 
-use super::loader::Batch;
-use super::metrics::Run;
-use super::state::{to_host, unknown};
-use super::{Metrics, State};
-use crate::exec::{Port, Program, not_finite};
-use crate::{Compiler, Error, Interface, InterfaceTensor};
+use crate::metrics::Run;
+use crate::state::{to_host, unknown};
+use crate::{Metrics, State};
 
 /// A training step that is compiled for its devices.
 #[derive(Debug)]
@@ -39,12 +37,6 @@ pub struct Step {
     checks_finite: bool,
     /// The number of executions started.
     runs: AtomicU64,
-}
-
-/// The sharding of a variable, and its mesh.
-pub(crate) struct VariableSharding<'a> {
-    pub(crate) mesh: &'a Mesh,
-    pub(crate) sharding: &'a TensorSharding,
 }
 
 /// An input of an execution: a full array on the host, or an array on the devices with the step's sharding.
@@ -111,14 +103,14 @@ impl Step {
         })
     }
 
-    /// The warnings of [`Step::compile`]: those of partitioning (see [`Output::warnings`](crate::Output::warnings)), and SH0727 if
+    /// The warnings of [`Step::compile`]: those of partitioning (see [`Output::warnings`](shardc::Output::warnings)), and SH0727 if
     /// the mesh has several devices and each device computes the whole step.
     #[must_use]
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }
 
-    /// The warnings to print: see [`Output::warnings_to_print`](crate::Output::warnings_to_print).
+    /// The warnings to print: see [`Output::warnings_to_print`](shardc::Output::warnings_to_print).
     #[must_use]
     pub fn warnings_to_print(&self) -> Selection {
         select(&self.warnings, self.warn_bytes)
@@ -319,16 +311,8 @@ impl Step {
         self.run_after(state, inputs, Duration::ZERO)
     }
 
-    /// Runs the step on a batch of a [`Loader`](super::Loader), as [`Step::run`] does; the measured step time includes waiting for
-    /// the batch.
-    ///
-    /// # Errors
-    /// The errors of [`Step::run`].
-    pub fn run_batch(&self, state: &mut State, batch: &Batch) -> Result<Metrics, Error> {
-        self.run_after(state, &batch.feeds(), batch.waited())
-    }
-
-    fn run_after<'a, F: Into<Feed<'a>> + Copy>(
+    /// Runs the step. `input` is how long the caller waited for the inputs, for the times of the step.
+    pub(crate) fn run_after<'a, F: Into<Feed<'a>> + Copy>(
         &self,
         state: &mut State,
         inputs: &[(&str, F)],
@@ -442,13 +426,13 @@ impl Step {
         Ok(fed)
     }
 
-    pub(super) fn spread(&self, port: &Port, array: &HostArray) -> Result<ShardedArray, Error> {
+    pub(crate) fn spread(&self, port: &Port, array: &HostArray) -> Result<ShardedArray, Error> {
         let devices = port.place(self.program.executable().placement())?;
         Ok(ShardedArray::send(&self.client, &*devices, port.layout.clone(), array)?)
     }
 
     /// The program's [`Port`] for the input `name`.
-    pub(super) fn input(&self, name: &str) -> Result<&Port, Error> {
+    pub(crate) fn input(&self, name: &str) -> Result<&Port, Error> {
         match self.step.inputs.iter().find(|port| port.name == name) {
             Some(port) => Ok(&self.program.inputs()[port.index]),
             None => Err(unknown("input", name, self.step.inputs.iter().map(|port| port.name.as_str()))),
@@ -462,24 +446,24 @@ impl Step {
     }
 
     /// The variables, each with the [`Port`] of its program parameter.
-    pub(super) fn ports(&self) -> impl Iterator<Item = (&Variable, &Port)> {
+    pub(crate) fn ports(&self) -> impl Iterator<Item = (&Variable, &Port)> {
         let inputs = self.program.inputs();
         self.step.variables.iter().zip(self.step.arguments.iter().map(|&argument| &inputs[argument]))
     }
 
     /// The variable whose initial value `variable` copies.
-    pub(super) fn source(&self, variable: &Variable) -> Option<&Variable> {
+    pub(crate) fn source(&self, variable: &Variable) -> Option<&Variable> {
         self.step.source(variable)
     }
 
     /// The mesh that the step was written for.
-    pub(super) fn mesh(&self) -> shardc_graph::Mesh {
+    pub(crate) fn mesh(&self) -> shardc_graph::Mesh {
         self.step.mesh.clone()
     }
 
     /// Compiles another program that uses variables of this step, with the same shardings. Metrics of the same name also keep their
     /// sharding.
-    pub(super) fn beside(&self, mut program: StepProgram) -> Result<Step, Error> {
+    pub(crate) fn beside(&self, mut program: StepProgram) -> Result<Step, Error> {
         let Some((compiler, interface)) = &self.partitioned else {
             return Step::single(&self.client, program);
         };
@@ -516,13 +500,13 @@ impl Step {
     /// The [`Port`] of each variable, in order, and the variable's sharding in the partitioned program.
     pub(crate) fn variable_ports(
         &self,
-    ) -> impl Iterator<Item = (&Variable, &Port, Option<VariableSharding<'_>>)> {
+    ) -> impl Iterator<Item = (&Variable, &Port, Option<(&Interface, &InterfaceTensor)>)> {
         self.step.variables.iter().zip(&self.step.arguments).map(|(variable, &argument)| {
-            let sharding = self.partitioned.as_ref().and_then(|(_, interface)| {
+            let tensor = self.partitioned.as_ref().and_then(|(_, interface)| {
                 let tensor = interface.inputs.get(argument)?;
-                Some(VariableSharding { mesh: interface.mesh_of(tensor), sharding: &tensor.sharding })
+                Some((interface, tensor))
             });
-            (variable, &self.program.inputs()[argument], sharding)
+            (variable, &self.program.inputs()[argument], tensor)
         })
     }
 
@@ -548,7 +532,7 @@ impl Step {
 }
 
 /// The array converted to a different element type.
-pub(super) fn converted(array: HostArray, dtype: DType) -> Result<HostArray, Error> {
+pub(crate) fn converted(array: HostArray, dtype: DType) -> Result<HostArray, Error> {
     if array.dtype == dtype {
         return Ok(array);
     }
@@ -556,7 +540,7 @@ pub(super) fn converted(array: HostArray, dtype: DType) -> Result<HostArray, Err
 }
 
 /// Returns an error unless the type of an array is the type that the step expects.
-pub(super) fn fits(what: &str, name: &str, given: &ArrayType, taken: &Port) -> Result<(), Error> {
+pub(crate) fn fits(what: &str, name: &str, given: &ArrayType, taken: &Port) -> Result<(), Error> {
     if *given == taken.ty {
         return Ok(());
     }

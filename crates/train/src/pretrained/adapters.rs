@@ -6,6 +6,7 @@
 //! scales.
 
 use indexmap::{IndexMap, IndexSet};
+use shardc::Error;
 use shardc_ir::Diagnostic;
 use shardc_nn::{Init, Kind, Lora, Variable};
 use shardc_runtime::HostArray;
@@ -16,7 +17,6 @@ use super::assemble::Assembled;
 use super::files::AdapterFiles;
 use super::names::{How, module_names};
 use super::parsed::{Parsed, Role};
-use crate::Error;
 
 impl AdapterFiles {
     /// The LoRA settings of these files, with the module names of shardc's model of the family. A model built with these settings

@@ -1,5 +1,7 @@
 //! Writes adapters in PEFT's format.
 
+use shardc::Error;
+use shardc::lora::AdapterConfig;
 use shardc_ir::Diagnostic;
 use shardc_nn::{Bias, Init, Kind, Lora, Patterns, Targets, Variable};
 use shardc_runtime::HostArray;
@@ -10,8 +12,6 @@ use super::adapters::{Factor, bytes};
 use super::files::AdapterFiles;
 use super::names::{How, is_only, module_names, places};
 use super::parsed::{PREFIX, Role};
-use crate::Error;
-use crate::lora::AdapterConfig;
 
 /// Writes the trained parameters among `variables` as a PEFT adapter of a model of the family: adapters, `modules_to_save`, and biases.
 /// `value` returns the value of a variable by name.

@@ -3,28 +3,28 @@
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use shardc::Error;
 use shardc_ir::Diagnostic;
 use shardc_runtime::{Execution, HostArray, Processes, ShardedArray};
 
-use super::StepTimes;
-use super::state::{to_host, unknown};
-use crate::Error;
+use crate::StepTimes;
+use crate::state::{to_host, unknown};
 
 /// The metrics of one execution, on the devices until they are read.
 #[derive(Clone, Debug)]
 pub struct Metrics {
-    pub(super) arrays: IndexMap<String, ShardedArray>,
+    pub(crate) arrays: IndexMap<String, ShardedArray>,
     /// The processes of the job, if there are several.
-    pub(super) processes: Option<Processes>,
-    pub(super) run: Run,
+    pub(crate) processes: Option<Processes>,
+    pub(crate) run: Run,
 }
 
 /// The execution that computes the metrics, which may still be in progress.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
-    pub(super) execution: Execution,
-    pub(super) input: Duration,
-    pub(super) transfer: Duration,
+pub(crate) struct Run {
+    pub(crate) execution: Execution,
+    pub(crate) input: Duration,
+    pub(crate) transfer: Duration,
 }
 
 impl Metrics {

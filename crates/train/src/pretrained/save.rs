@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use indexmap::IndexMap;
+use shardc::Error;
 use shardc_ir::Diagnostic;
 use shardc_nn::{Init, Kind, Variable};
 use shardc_runtime::HostArray;
@@ -12,7 +13,6 @@ use super::Family;
 use super::adapters::is_adapter;
 use super::assemble::strides;
 use super::names::{How, places, prefix};
-use crate::Error;
 
 /// Converts the parameters among `variables` of a model of the family to the names and shapes of transformers; `value` returns the value of
 /// a variable by name. Each layer gets its own tensor, kernels are transposed back, and queries, keys and values of GPT-2 become one

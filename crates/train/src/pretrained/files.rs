@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
+use shardc::Error;
 use shardc_ir::Diagnostic;
-
-use crate::Error;
 
 /// The two files of a PEFT adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]

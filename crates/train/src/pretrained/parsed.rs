@@ -1,6 +1,8 @@
 //! Parses PEFT's files and assigns each tensor to a module; unsupported tensors are an error.
 
 use indexmap::IndexMap;
+use shardc::Error;
+use shardc::lora::AdapterConfig;
 use shardc_ir::Diagnostic;
 use shardc_nn::{Bias, Lora, Patterns, Targets};
 use shardc_statedict::StateDict;
@@ -8,8 +10,6 @@ use shardc_statedict::StateDict;
 use super::files::AdapterFiles;
 use super::names::{modules, prefix};
 use super::{Family, parse};
-use crate::Error;
-use crate::lora::AdapterConfig;
 
 /// The prefix of names in PEFT's files.
 pub(super) const PREFIX: &str = "base_model.model.";

@@ -1,21 +1,20 @@
 //! Training with a loader has the same results on all meshes, and after resuming at any position.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-#![cfg(feature = "train")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use shardc::checkpoint::{self, Alone, Checkpoint, Fit, Info, Store};
+use shardc::checkpoint::{Alone, Checkpoint, Fit, Info, Store};
 use shardc::graph::{DType::F32, Graph, Mesh, spec};
-use shardc::nn::{Init, Scope};
 use shardc::runtime::{
     Client, ClientOptions, Environment, ErrorClass, Plugin, PluginKind, RuntimeError, plugin,
 };
-use shardc::train::loader::{Arrays, Callback, Shuffled, Source};
-use shardc::train::{HostArray, Loader, LoaderOptions, Position, State, Step};
 use shardc::{Compiler, Error};
+use shardc_train::loader::{Arrays, Callback, Shuffled, Source};
+use shardc_train::nn::{Init, Scope};
+use shardc_train::{HostArray, Loader, LoaderOptions, Position, State, Step, checkpoint};
 
 const ROWS: usize = 8;
 
@@ -162,7 +161,7 @@ fn steps_report_their_times() {
     let mut loader = loader(&step, source(), None);
     let started: Vec<_> =
         (0..20).map(|_| step.run_batch(&mut state, &loader.next().unwrap().unwrap()).unwrap()).collect();
-    assert!(started[..17].iter().all(shardc::train::Metrics::is_done));
+    assert!(started[..17].iter().all(shardc_train::Metrics::is_done));
     for metrics in &started {
         let times = metrics.times().unwrap();
         assert!(times.device > Duration::ZERO && times.transfer < Duration::from_secs(5), "{times:?}");

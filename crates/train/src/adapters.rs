@@ -1,15 +1,15 @@
 //! Merges low-rank adapters into the weights of a state.
 
 use indexmap::IndexMap;
+use shardc::Error;
+use shardc::lora::Merge;
 use shardc_graph::{DType, DotDims, Graph, Tensor};
 use shardc_ir::Diagnostic;
 use shardc_nn::{Init, Kind, Lora, Scope, Variable};
 use shardc_runtime::HostArray;
 
-use super::state::unknown;
-use super::{State, Step};
-use crate::Error;
-use crate::lora::Merge;
+use crate::state::unknown;
+use crate::{State, Step};
 
 /// A kernel and its adapters.
 struct Adapted<'a> {

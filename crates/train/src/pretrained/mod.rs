@@ -1,9 +1,9 @@
 //! Loads weights of Hugging Face models by name from safetensors files.
 //!
 //! ```no_run
-//! use shardc::pretrained::{Family, load};
 //! use shardc::statedict;
-//! use shardc::train::Step;
+//! use shardc_train::Step;
+//! use shardc_train::pretrained::{Family, load};
 //!
 //! # fn f(step: &Step) -> Result<(), shardc::Error> {
 //! // The folder of a model, whose weights may be in several files. Only the shards of this process's devices are read.
@@ -24,6 +24,8 @@ mod written;
 use std::ops::Range;
 
 use indexmap::IndexMap;
+use shardc::Error;
+pub use shardc::lora::AdapterConfig;
 use shardc_ir::Diagnostic;
 use shardc_nn::{Init, Kind, Variable};
 use shardc_runtime::HostArray;
@@ -34,9 +36,7 @@ use self::assemble::Assembled;
 pub use self::files::AdapterFiles;
 pub use self::save::{save_model, write_model};
 pub use self::written::write_adapters;
-use crate::Error;
-pub use crate::lora::AdapterConfig;
-use crate::train::{State, Step};
+use crate::{State, Step};
 
 /// The naming scheme of a checkpoint, which determines the model in [`nn::models`](crate::nn::models) that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
+use shardc::Error;
 use shardc_data::{Batches, LastBatch, TokenFile};
 use shardc_ir::{DType, Diagnostic};
 use shardc_runtime::HostArray;
-
-use crate::Error;
 
 /// The error of a source.
 pub type SourceError = Box<dyn std::error::Error + Send + Sync>;

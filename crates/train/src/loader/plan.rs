@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use shardc::Error;
 use shardc_ir::Diagnostic;
 use shardc_runtime::{ArrayType, HostArray, LOUD_PADDING, ShardLayout};
 
 use super::source::{Rows, Source};
-use crate::Error;
 
 /// An input of a step, with the step's layout.
 #[derive(Clone, Debug)]

@@ -14,10 +14,10 @@
 //!
 //! ```
 //! use shardc::graph::{DType::F32, Graph, Mesh, spec};
-//! use shardc::nn::{Init, Scope};
-//! use shardc::train::loader::{Arrays, Shuffled};
-//! use shardc::train::{HostArray, Loader, LoaderOptions, Step, Timings};
 //! use shardc::{Compiler, Error};
+//! use shardc_train::loader::{Arrays, Shuffled};
+//! use shardc_train::nn::{Init, Scope};
+//! use shardc_train::{HostArray, Loader, LoaderOptions, Step, Timings};
 //! # use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
 //!
 //! # fn main() -> Result<(), Error> {
@@ -58,6 +58,7 @@ mod source;
 
 use std::time::{Duration, Instant};
 
+use shardc::Error;
 use shardc_data::Prefetch;
 use shardc_ir::Diagnostic;
 use shardc_runtime::{Buffer, Client, Placement, ShardedArray};
@@ -65,8 +66,7 @@ use shardc_runtime::{Buffer, Client, Placement, ShardedArray};
 use self::plan::{Input, Plan};
 pub use self::position::Position;
 pub use self::source::{Arrays, Callback, Examples, Passages, Rows, Shuffled, Source, SourceError};
-use super::Step;
-use crate::Error;
+use crate::{Metrics, State, Step};
 
 /// The options of a loader.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,6 +143,17 @@ impl Loader {
     #[must_use]
     pub fn next_position(&self) -> Position {
         self.position
+    }
+}
+
+impl Step {
+    /// Runs the step on a batch of a [`Loader`](crate::Loader), as [`Step::run`] does; the measured step time includes waiting for
+    /// the batch.
+    ///
+    /// # Errors
+    /// The errors of [`Step::run`].
+    pub fn run_batch(&self, state: &mut State, batch: &Batch) -> Result<Metrics, Error> {
+        self.run_after(state, &batch.feeds(), batch.waited())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use shardc::Error;
 use shardc_ir::Diagnostic;
 use shardc_nn::Variable;
 use shardc_runtime::HostArray;
@@ -9,7 +10,6 @@ use shardc_statedict::{StateDict, Tensor};
 
 use super::Family;
 use super::names::{How, places};
-use crate::Error;
 
 /// A variable and its source tensors: a single tensor, or one tensor for each layer of a stack.
 pub(super) struct Assembled<'a> {

@@ -1,15 +1,14 @@
 //! Tests of states built from other states.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-#![cfg(feature = "train")]
 
 use shardc::graph::{DType::F32, Graph, Mesh, spec};
-use shardc::nn::layers::Dense;
-use shardc::nn::optim::{self, Sgd};
-use shardc::nn::{Scope, StepProgram};
 use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
-use shardc::train::{HostArray, State, Step};
 use shardc::{Compiler, Error};
+use shardc_train::nn::layers::Dense;
+use shardc_train::nn::optim::{self, Sgd};
+use shardc_train::nn::{Scope, StepProgram};
+use shardc_train::{HostArray, State, Step};
 
 fn client() -> Option<Client> {
     let found = plugin::find(PluginKind::Cpu, &Environment::from_process()).ok()?;

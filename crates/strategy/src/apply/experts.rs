@@ -5,8 +5,8 @@
 //! is the expert dimension.
 
 use rustc_hash::FxHashSet;
+use shardc_analysis::propagate::DimensionClasses;
 use shardc_ir::{Module, OpKind, RegionId, ValueId};
-use shardc_passes::propagate::DimensionClasses;
 
 /// The dimension classes of experts.
 pub(super) fn classes(

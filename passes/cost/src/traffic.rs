@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use shardc_ir::{FuncId, Group, Module, OpId, OpKind, RegionId, SecondaryMap, ValueId};
-
 use shardc_analysis::analysis::call_graph::{callee_of, callees_first};
 use shardc_analysis::analysis::trip_count::trips;
+use shardc_ir::{FuncId, Group, Module, OpId, OpKind, RegionId, SecondaryMap, ValueId};
 
 /// The collectives of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

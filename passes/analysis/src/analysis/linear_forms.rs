@@ -14,7 +14,7 @@ use super::reducer::is_identity;
 const MAX_FORMS: usize = 8;
 
 /// A reduced value, and a chain of linear operations: each operation is the only user of the previous value.
-pub(crate) struct Chain {
+pub struct Chain {
     /// The operations in order, each with the index of the operand that is the reduced value or the result of the previous operation.
     pub forms: Vec<(OpId, usize)>,
     /// The reduced value, a reshard of `source`.

@@ -126,11 +126,11 @@ pub fn propagate(
     Ok(propagate_prepared(module, &prepared, options))
 }
 
-/// Prepares the entry function for propagation (see [`prepare_func`]).
+/// Prepares the entry function for propagation: copies constants for each use, and applies constraints to their operands.
 ///
 /// # Errors
 /// Returns the same errors as [`propagate`].
-pub(crate) fn prepare(module: &mut Module, options: &PropagateOptions) -> Result<Prepared, Vec<Diagnostic>> {
+pub fn prepare(module: &mut Module, options: &PropagateOptions) -> Result<Prepared, Vec<Diagnostic>> {
     let Some(func) = module.entry().filter(|&f| module.funcs[f].body.is_some()) else {
         return Err(vec![Diagnostic::invalid("SH0801", "the module has no entry function with a body")]);
     };
@@ -197,7 +197,7 @@ fn prepare_func(
     Ok(Prepared { func, body, kinds, copies, applied, parents, graph })
 }
 
-/// Propagates the shardings of a function that [`prepare_func`] prepared, or of a copy of it with other priorities.
+/// Propagates the shardings of a function that [`prepare()`] prepared, or of a copy of it with other priorities.
 pub fn propagate_prepared(
     module: &mut Module,
     prepared: &Prepared,

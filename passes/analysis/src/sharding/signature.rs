@@ -16,7 +16,7 @@ pub struct Signature {
 
 /// The distinct signatures of the calls in a function body.
 #[derive(Clone, Debug, Default)]
-pub struct Signatures(pub(crate) IndexSet<Signature>);
+pub struct Signatures(pub IndexSet<Signature>);
 
 impl Signatures {
     /// Adds a signature, and returns the target of the custom calls that stand for calls with this signature.

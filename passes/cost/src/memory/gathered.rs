@@ -6,10 +6,10 @@
 //! for shards that are not whole tiles, and for values that matmuls read in a different layout.
 
 use rustc_hash::FxHashSet;
+use shardc_analysis::analysis::tiles::{LANES, SUBLANES};
 use shardc_ir::{AttrDict, FuncId, Module, OpId, OpKind, ValueId};
 
 use super::stacks::read_across;
-use shardc_analysis::analysis::tiles::{LANES, SUBLANES};
 
 /// The results and arguments of a function that need additional memory in the heap.
 #[derive(Default)]

@@ -1,14 +1,14 @@
 //! Liveness analysis: the live ranges of buffers, region by region.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_analysis::analysis::regions::has_program_regions;
+use shardc_analysis::analysis::tiles;
 use shardc_ir::{EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 use smallvec::SmallVec;
 
 use super::kinds::{is_from_nothing, is_product};
 use super::machine::Machine;
 use super::program::Program;
-use shardc_analysis::analysis::regions::has_program_regions;
-use shardc_analysis::analysis::tiles;
 
 /// A program point: the index of an operation in a region, then the index of an operation in one of its regions, and so on. Empty if no
 /// buffer is live.

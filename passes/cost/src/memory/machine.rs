@@ -1,9 +1,8 @@
 //! The size of a tensor in device memory, by the layout rules of each compiler.
 
+use shardc_analysis::analysis::tiles::{LANES, SUBLANES, padded, pairs};
 use shardc_ir::TensorType;
 use smallvec::SmallVec;
-
-use shardc_analysis::analysis::tiles::{LANES, SUBLANES, padded, pairs};
 
 /// The kind of device for which memory is estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

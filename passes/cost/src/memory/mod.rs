@@ -48,17 +48,17 @@ mod tables;
 mod tests;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_analysis::report::byte_size::bytes_text;
 use shardc_ir::discardable::BUFFER_DONOR;
 use shardc_ir::{AttrDict, Class, Diagnostic, FuncId, Module, OpId, TypeId};
 
 pub use self::in_memory::{InMemory, at_peak};
 use self::liveness::{Estimate, Moment, Peak};
 pub use self::machine::Machine;
-use shardc_analysis::report::byte_size::bytes_text;
 
 /// The memory that a program needs on one device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Need {
+pub struct Need {
     /// The estimate, by kind of memory.
     pub estimate: MemoryEstimate,
     /// The program point of the peak.

@@ -12,12 +12,12 @@
 //!   of its operands. Otherwise it is delayed until its users run;
 //! * the fused operation would contain two matmuls. If two matmuls are added, the result of one is written to memory first.
 
+use shardc_analysis::analysis::elementwise::is_elementwise;
 use shardc_ir::reducer::reduction_of;
 use shardc_ir::{EntityRef, Module, OpId, OpKind, ReductionKind, ValueId};
 
 use super::kinds::is_product;
 use super::program::{Program, Reads};
-use shardc_analysis::analysis::elementwise::is_elementwise;
 
 /// The maximum number of elements of a row that one TPU operation can hold. Measured: with 8192 keys, exponentials were computed together
 /// with the scores; with 8320 and more, only the scores.

@@ -1,12 +1,12 @@
 //! Facts about a function that the estimate needs before it computes live ranges: how the compiler treats each operation.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_analysis::analysis::host_memory::moved_to_host;
 use shardc_ir::{DType, EntityRef, Module, OpId, OpKind, RegionId, Shape, ValueId};
 
 use super::gathered::Gathered;
 use super::kinds::{is_from_nothing, moves_blocks, rows_of};
 use super::machine::{Machine, TiledDims};
-use shardc_analysis::analysis::host_memory::moved_to_host;
 
 /// Properties of the operations and values of a function, by index.
 pub(super) struct Program<'m> {

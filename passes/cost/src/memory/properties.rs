@@ -1,6 +1,8 @@
 //! Computes the properties of a program's operations and values.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_analysis::analysis::elementwise::is_elementwise;
+use shardc_analysis::analysis::gradient_orders::{has_different_layout, orders_of_gradients};
 use shardc_ir::{EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 
 use super::gathered::Gathered;
@@ -11,8 +13,6 @@ use super::kinds::{
 use super::machine::{Machine, TiledDims};
 use super::program::{Program, Reads};
 use super::{products, stacks};
-use shardc_analysis::analysis::elementwise::is_elementwise;
-use shardc_analysis::analysis::gradient_orders::{has_different_layout, orders_of_gradients};
 
 impl<'m> Program<'m> {
     pub(super) fn new(module: &'m Module, func: FuncId, body: RegionId, machine: Machine) -> Program<'m> {

@@ -14,13 +14,13 @@
 //! If the rows of a stack are [`narrowed`], the copy has the narrower type.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_analysis::analysis::carried::arguments_in_loops;
+use shardc_analysis::analysis::tiles::{LANES, SUBLANES};
 use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
 
 use super::kinds::moves_blocks;
 use super::machine::Machine;
 use super::narrowed::{self, narrowed};
-use shardc_analysis::analysis::carried::arguments_in_loops;
-use shardc_analysis::analysis::tiles::{LANES, SUBLANES};
 
 /// Returns the arguments of a function that are copied to another layout or type before loops, with the bytes of each copy.
 pub(super) fn copied(module: &Module, body: RegionId, machine: Machine) -> FxHashMap<ValueId, u64> {

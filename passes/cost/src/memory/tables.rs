@@ -19,11 +19,11 @@
 //! generator loop has four.
 
 use rustc_hash::FxHashSet;
+use shardc_analysis::analysis::elementwise::is_elementwise;
 use shardc_ir::{AttrDict, FuncId, Module, OpId, OpKind, RegionId, TypeId, ValueId};
 
 use super::is_on_host;
 use super::kinds::{is_from_nothing, is_product};
-use shardc_analysis::analysis::elementwise::is_elementwise;
 
 /// The bytes of a table, with alignment.
 const TABLE: u64 = 16 << 10;

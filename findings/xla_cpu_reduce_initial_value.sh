@@ -4,7 +4,7 @@
 # elements: never for 1 element, once up to 32, once for each partial sum of the vectorized loop for more.
 # StableHLO leaves the number of uses open, so the program is valid; one device and eight give different results.
 # Output seen, for sums of zeros with the initial value 1: 1 -> 0.0, 2 -> 1.0, 32 -> 1.0, 128 -> 5.0, 1000 -> 33.0
-# shardc: passes/src/transforms/initial_values.rs combines the initial value with the result.
+# shardc: passes/analysis/src/transforms/initial_values.rs combines the initial value with the result.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

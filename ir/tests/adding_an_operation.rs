@@ -17,7 +17,7 @@ const OWN: &[&str] = &[
     "crates/graph/src/ops/linalg.rs",
     "passes/src/plan/expand/fft.rs",
     "passes/src/plan/expand/mod.rs",
-    "passes/src/transforms/row_major_fft.rs",
+    "passes/analysis/src/transforms/row_major_fft.rs",
 ];
 
 /// The maximum number of files that a new operation may have to change.

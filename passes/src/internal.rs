@@ -1,5 +1,5 @@
-//! The parts of this crate, other than passes, that `shardc-shardy`, `shardc-graph` and the facade use. They may change together with the
-//! passes.
+//! The parts of this crate and of `shardc-analysis`, other than passes, that `shardc-shardy`, `shardc-graph` and the facade use. They may
+//! change together with the passes.
 
 pub use crate::analysis::inlined_size::check_size;
 pub use crate::collectives::verify::axes_results_vary_along;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use shardc_analysis::annotations::spec::MeshSpec;
 use shardc_ir::MAX_DEVICES;
-use shardc_passes::annotations::spec::MeshSpec;
 
 use crate::error::{Here, KindResult};
 use crate::{ErrorKind, GraphError};

@@ -10,7 +10,7 @@
 //! knows these dialects parses them.
 //!
 //! The module must be a partitioned program, in which values have the shapes of one device, or a single-device program. The lowering
-//! first [legalizes](shardc_passes::transforms::legalize_backend) the module, which drops shardings and annotations. So a program
+//! first [legalizes](shardc_analysis::transforms::legalize_backend) the module, which drops shardings and annotations. So a program
 //! that was not partitioned lowers to a single-device program.
 //!
 //! [`write_bytecode`] writes any module unchanged, for other tools.
@@ -24,9 +24,9 @@ mod locs;
 mod lower;
 mod session;
 
+use shardc_analysis::transforms::legalize_backend::{BackendOptions, legalize};
 pub use shardc_ir::SpmdMode;
 use shardc_ir::{Diagnostic, Module};
-use shardc_passes::transforms::legalize_backend::{BackendOptions, legalize};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
 /// Options of lowering.

@@ -7,10 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use shardc_analysis::transforms::legalize_backend::BackendOptions;
 use shardc_filetest::skip::{Need, skip};
 use shardc_ir::{Module, OpKind};
 use shardc_mlir::{LowerOptions, SpmdMode, to_bytecode, to_generic_text, write_bytecode};
-use shardc_passes::transforms::legalize_backend::BackendOptions;
 use shardc_stablehlo::{PrintOptions, print};
 
 /// Larger programs are skipped: they repeat the operations of small programs.

@@ -1,12 +1,12 @@
 //! Lowering of modules built by hand: the resulting text, and diagnostics for unsupported modules.
 
+use shardc_analysis::transforms::legalize_backend::BackendOptions;
 use shardc_ir::{
     Attr, AttrDict, BinaryOp, Build, Builder, Class, CustomCallSpec, DType, Dense, Func, Loc, Mesh,
     MeshCollective, MeshCollectiveKind, Module, OpId, OpKind, OpaqueSpec, PackedOption, RegionId, Span,
     TensorSharding, TypeId, UnaryOp, ValueId, Visibility,
 };
 use shardc_mlir::{LowerOptions, SpmdMode, to_bytecode, to_generic_text};
-use shardc_passes::transforms::legalize_backend::BackendOptions;
 
 /// Adds the function `@name`, whose body `build` creates from the arguments; `build` returns the results.
 fn func(

@@ -1,7 +1,7 @@
 //! The settings of a strategy, with the names of PyTorch's FSDP.
 
+use shardc_cost::memory::Machine;
 use shardc_ir::DType;
-use shardc_passes::cost::memory::Machine;
 
 use crate::units::Wrap;
 

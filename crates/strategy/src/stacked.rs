@@ -1,9 +1,9 @@
 //! Finds arguments that are stacks of layers: loops read one row at a time.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_analysis::analysis::carried::arguments_in_loops;
+use shardc_analysis::propagate::DimensionClasses;
 use shardc_ir::{Module, OpKind, RegionId, ValueId};
-use shardc_passes::analysis::carried::arguments_in_loops;
-use shardc_passes::propagate::DimensionClasses;
 
 /// The dimensions of arguments that should not be sharded, because loops read one row of them at a time.
 ///

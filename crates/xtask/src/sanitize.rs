@@ -96,7 +96,7 @@ const MEASURES_MEMORY: &str = "saving_and_restoring_need_no_more_than_two_shards
 
 /// Crates with little or no FFI, which Miri can run. They are tested one by one, because features that other crates enable would make more
 /// crates need [`BY_TREE_BORROWS`].
-const UNDER_MIRI: [&str; 11] = [
+const UNDER_MIRI: [&str; 13] = [
     "shardc-statedict",
     "shardc-data",
     "shardc-stablehlo",
@@ -105,6 +105,8 @@ const UNDER_MIRI: [&str; 11] = [
     "shardc-graph",
     "shardc-shardy",
     "shardc-ir",
+    "shardc-analysis",
+    "shardc-cost",
     "shardc-passes",
     "shardc-runtime",
     "shardc-checkpoint",

@@ -58,7 +58,12 @@ mod tests {
     use super::*;
 
     fn select(files: &[&str]) -> Option<String> {
-        let folders = [("passes", "shardc-passes"), ("tests", "shardc-tests"), ("crates/cli", "shardc-cli")];
+        let folders = [
+            ("passes", "shardc-passes"),
+            ("passes/cost", "shardc-cost"),
+            ("tests", "shardc-tests"),
+            ("crates/cli", "shardc-cli"),
+        ];
         let folders: Vec<_> = folders.iter().map(|(folder, name)| (Path::new(*folder), *name)).collect();
         filterset(files.iter().map(Path::new), &folders)
     }
@@ -70,6 +75,8 @@ mod tests {
             select(&["passes/src/lib.rs", "passes/src/a.rs", "crates/cli/src/main.rs"]).as_deref(),
             Some(both)
         );
+        let inner = "binary(filetests) + package(=shardc-cost)";
+        assert_eq!(select(&["passes/cost/src/lib.rs"]).as_deref(), Some(inner));
     }
 
     #[test]

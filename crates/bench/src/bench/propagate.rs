@@ -138,7 +138,7 @@ fn bench(workspace: &Workspace) -> Command {
     command.current_dir(&workspace.root).args([
         "bench",
         "--package",
-        "shardc-passes",
+        "shardc-analysis",
         "--bench",
         "propagate",
     ]);

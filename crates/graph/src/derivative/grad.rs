@@ -1,9 +1,9 @@
 //! Gradients.
 
 use rustc_hash::FxHashSet;
+use shardc_analysis::transforms::decompose::decompose;
 use shardc_autodiff::{Derivative, Request, STOP_GRADIENT, gradient_in_region};
 use shardc_ir::{DType, DTypeClass, Dense, Diagnostic, Module, OpId, OpKind, ValueId};
-use shardc_passes::transforms::decompose::decompose;
 
 use crate::Tensor;
 use crate::Tree;

@@ -6,7 +6,7 @@ use shardc_ir::{
     AttrDict, Func, Module, OpKind, PackedOption, ShardingId, Span, ValueId, Visibility, verify,
 };
 
-use shardc_passes::internal::symbols::drop_unused_funcs;
+use shardc_analysis::analysis::symbols::drop_unused_funcs;
 
 use super::region::types_of;
 use super::{Graph, Maker, State, Tensor};

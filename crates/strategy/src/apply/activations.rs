@@ -11,10 +11,10 @@
 //! * *Expert parallelism*: inputs and outputs of experts are sharded by expert, so that devices exchange tokens.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_analysis::propagate::DimensionClasses;
 use shardc_ir::{
     AxisRef, BinaryOp, DimSharding, Mesh, MeshId, Module, OpId, OpKind, RegionId, TensorSharding, ValueId,
 };
-use shardc_passes::propagate::DimensionClasses;
 
 use super::axes::Axes;
 use super::constraints::Constraints;

@@ -4,8 +4,8 @@
 use std::cell::OnceCell;
 
 use rustc_hash::FxHashSet;
+use shardc_analysis::propagate::DimensionClasses;
 use shardc_ir::{FuncId, Module, RegionId, ValueId};
-use shardc_passes::propagate::DimensionClasses;
 
 use crate::roles::{Role, Roles};
 use crate::stacked::Stacked;

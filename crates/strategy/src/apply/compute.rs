@@ -6,8 +6,8 @@
 //! weight gradients return `f32`.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_analysis::analysis::regions::has_program_regions;
 use shardc_ir::{DType, Module, OpId, OpKind, RegionId, Rewriter, TensorBuild, ValueId};
-use shardc_passes::analysis::regions::has_program_regions;
 
 use super::context::Context;
 use crate::stacked::Stacked;

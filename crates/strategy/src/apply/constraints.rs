@@ -1,8 +1,8 @@
 //! Sharding constraints that are collected in one walk over a step and inserted afterwards.
 
 use rustc_hash::FxHashMap;
+use shardc_analysis::analysis::regions::has_program_regions;
 use shardc_ir::{Module, OpId, RegionId, Rewriter, TensorSharding};
-use shardc_passes::analysis::regions::has_program_regions;
 
 use super::constrained;
 

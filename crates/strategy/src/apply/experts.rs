@@ -4,8 +4,8 @@
 //! this matmul is a weight, which has no data-batch dimension. The batching (or group) dimension of the weight is the expert dimension.
 
 use rustc_hash::FxHashSet;
+use shardc_analysis::propagate::DimensionClasses;
 use shardc_ir::{Module, OpKind, RegionId, ValueId};
-use shardc_passes::propagate::DimensionClasses;
 
 /// Finds the dimension classes of experts.
 pub(super) fn classes(

@@ -5,10 +5,10 @@
 //! device holds all operands for some of the layers. The stack is resharded once before these matmuls and once after them.
 
 use rustc_hash::FxHashSet;
+use shardc_analysis::propagate::DimensionClasses;
 use shardc_ir::{
     AxisRef, DimSharding, Mesh, MeshId, Module, OpId, OpKind, RegionId, SubAxis, TensorSharding, ValueId,
 };
-use shardc_passes::propagate::DimensionClasses;
 
 use super::axes::Axes;
 use super::constraints::Constraints;

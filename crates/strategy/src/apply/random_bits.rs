@@ -7,8 +7,8 @@
 //! may be fused into their users.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_analysis::analysis::regions::has_program_regions;
 use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, ValueId, ValueMap, Work, clone_op};
-use shardc_passes::analysis::regions::has_program_regions;
 
 use super::context::Context;
 

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use shardc_analysis::transforms::dce::dce;
+use shardc_analysis::transforms::fused_parts::fused_parts;
+use shardc_analysis::transforms::inline::inline_calls;
 use shardc_ir::{Diagnostic, Module};
-use shardc_passes::transforms::dce::dce;
-use shardc_passes::transforms::fused_parts::fused_parts;
-use shardc_passes::transforms::inline::inline_calls;
 
 use super::context::Context;
 use super::{compute, groups, layers, offload, parameters, random_bits, rematerialize, results, within};

@@ -7,8 +7,8 @@
 //! and LM heads do, the vocabulary is sharded.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_analysis::propagate::DimensionClasses;
 use shardc_ir::{Module, ValueId};
-use shardc_passes::propagate::DimensionClasses;
 
 use crate::stacked::Stacked;
 

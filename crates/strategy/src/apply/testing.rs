@@ -1,8 +1,8 @@
 //! Runs apply steps on small programs, for the tests of these steps.
 
+use shardc_analysis::annotations::spec::MeshSpec;
+use shardc_analysis::propagate::DimensionClasses;
 use shardc_ir::{Diagnostic, Module};
-use shardc_passes::annotations::spec::MeshSpec;
-use shardc_passes::propagate::DimensionClasses;
 use shardc_stablehlo::{PrintOptions, parse, print};
 
 use super::context::Context;

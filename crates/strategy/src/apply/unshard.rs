@@ -17,10 +17,10 @@
 //! following unit, so the all-gather overlaps with the backward pass of that unit.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_analysis::analysis::regions::has_program_regions;
 use shardc_ir::{
     Build, DType, Module, OpId, OpKind, RegionId, Rewriter, TensorBuild, TensorSharding, ValueId,
 };
-use shardc_passes::analysis::regions::has_program_regions;
 
 use crate::flow;
 use crate::roles::Roles;

@@ -1,8 +1,8 @@
 //! Finds the dimensions that tensor, expert and context parallelism shard within layers, from dimension classes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_analysis::propagate::DimensionClasses;
 use shardc_ir::{Diagnostic, MeshId, Module, OpKind, RegionId, ValueId};
-use shardc_passes::propagate::DimensionClasses;
 
 use super::activations::{self, ActivationClasses};
 use super::analyses::Dimensions;

@@ -12,8 +12,8 @@ mod stages;
 mod sums;
 
 use rustc_hash::FxHashMap;
+use shardc_analysis::transforms::dce::dce;
 use shardc_ir::{InsertionPoint, Insertions, Module, OpId, OpKind, RegionId, ValueId, ValueMap, clone_op};
-use shardc_passes::transforms::dce::dce;
 
 use crate::flow;
 use crate::roles::Roles;

@@ -1,13 +1,13 @@
 //! Adds adapters to the linear layers of a forward program.
 
 use rustc_hash::FxHashMap;
+use shardc_analysis::analysis::regions::has_program_regions;
+use shardc_analysis::transforms::inline::inline_calls;
 use shardc_ir::suggest::nearest;
 use shardc_ir::{
     BinaryOp, Class, DType, Diagnostic, DimList, DotSpec, FuncId, Module, OpId, OpKind, RegionId, Rewriter,
     SizeList, TensorBuild, ValueId,
 };
-use shardc_passes::analysis::regions::has_program_regions;
-use shardc_passes::transforms::inline::inline_calls;
 
 use super::dropout::Dropout;
 use super::maps::{LinearMap, Product, Side, linear_maps};

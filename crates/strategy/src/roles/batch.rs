@@ -1,8 +1,8 @@
 //! Finds batch dimensions.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_analysis::propagate::DimensionClasses;
 use shardc_ir::{OpId, OpKind, ValueId};
-use shardc_passes::propagate::DimensionClasses;
 
 use super::Role;
 use super::dependence::{Arguments, Dependence, Through};

@@ -168,7 +168,7 @@ pub struct Said {
 /// are named.
 pub fn roles(module: &Module, said: &Said) -> Result<Roles, Vec<Diagnostic>> {
     let mut inlined = module.clone();
-    shardc_passes::transforms::inline::inline_calls(&mut inlined)?;
+    shardc_analysis::transforms::inline::inline_calls(&mut inlined)?;
     classify(&inlined, said, Trains::Yes).map_err(|diagnostic| vec![diagnostic])
 }
 

@@ -6,8 +6,8 @@
 //! candidates for other results.
 
 use rustc_hash::FxHashSet;
+use shardc_analysis::rules::is_identity_call;
 use shardc_ir::{AttrDict, BinaryOp, Dense, FuncId, Module, OpKind, ValueId};
-use shardc_passes::rules::is_identity_call;
 
 use super::dependence::is_number;
 use crate::flow::yielded;

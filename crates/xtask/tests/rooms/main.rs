@@ -23,8 +23,10 @@ use sources::{Crate, Use};
 /// Layers of crates, the lowest first: a crate may use only crates of lower layers.
 const FLOORS: &[&[&str]] = &[
     &["shardc-ir", "shardc-data"],
-    &["shardc-stablehlo", "shardc-passes", "shardc-autodiff", "shardc-checkpoint", "shardc-statedict"],
-    &["shardc-mlir", "shardc-graph", "shardc-shardy", "shardc-strategy"],
+    &["shardc-stablehlo", "shardc-analysis", "shardc-autodiff", "shardc-checkpoint", "shardc-statedict"],
+    &["shardc-cost", "shardc-mlir"],
+    &["shardc-passes", "shardc-strategy"],
+    &["shardc-graph", "shardc-shardy"],
     &["shardc-nn"],
     &["shardc-runtime"],
     &["shardc"],

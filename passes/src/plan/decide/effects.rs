@@ -7,7 +7,7 @@
 use shardc_ir::{Attr, Class, Diagnostic, Effect, OpId, OpKind};
 
 use super::OpPlanner;
-use crate::rules::is_identity;
+use crate::rules::is_identity_call;
 
 /// The channel type (`DEVICE_TO_DEVICE`) of `send` and `recv` between devices.
 const BETWEEN_DEVICES: i64 = 1;
@@ -27,7 +27,7 @@ impl OpPlanner<'_> {
                 return;
             }
             OpKind::CustomCall(spec) => {
-                !is_identity(&spec.target)
+                !is_identity_call(&spec.target)
                     && matches!(spec.props.get("has_side_effect"), Some(Attr::Bool(true) | Attr::Unit))
             }
             kind => kind.def().effect == Effect::World,

@@ -11,7 +11,7 @@ use crate::analysis::regions::program_ops;
 use crate::analysis::trip_count::run_counts;
 use crate::report::byte_size::bytes_text;
 use crate::report::warnings::counted;
-use crate::rules::is_identity;
+use crate::rules::is_identity_call;
 
 /// The annotations of a program, recorded before planning turns constraints into reshards.
 #[derive(Clone, Debug)]
@@ -76,7 +76,7 @@ impl Requests {
                     | OpKind::Reshard(_) => (op, 0),
                     OpKind::BroadcastInDim { .. } if is_as_large(module, op) => (op, 0),
                     // A custom call that is the identity, for example one that copies an offloaded weight from host memory to the device.
-                    OpKind::CustomCall(ref call) if is_identity(&call.target) => (op, 0),
+                    OpKind::CustomCall(ref call) if is_identity_call(&call.target) => (op, 0),
                     _ => return false,
                 },
             };

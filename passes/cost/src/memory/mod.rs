@@ -1,0 +1,221 @@
+//! Estimates the memory that a program needs on each device, as XLA's compilers report it.
+//!
+//! Arguments and results occupy memory during the whole execution; results that are aliased to donated arguments have no memory of their
+//! own. Temporaries share a heap, whose size is the peak of live bytes plus fragmentation ([`Machine`]).
+//!
+//! One walk over the program computes live ranges:
+//!
+//! * an operation that is fused into its users takes no memory, but its operands stay live until the users run (`fusion`);
+//! * on a TPU, the table of a gather, and a value whose users read it at different positions, are computed once and kept in memory
+//!   (`properties`);
+//! * operations run in program order, except for three kinds that are scheduled as early as possible (`liveness`): operations that only
+//!   produce results of the function, operations that free more than they allocate and are far after their operands, and reductions to tiny
+//!   results;
+//! * the initial values of random bit generator loops are computed together if their keys are available at the start, and each loop
+//!   overwrites its initial value (`liveness`);
+//! * in a sum of scatters, all rows are gathered first and then added one after the other (`program`);
+//! * element-wise operations, slice updates and scatters are written in place over an operand at its last use;
+//! * the result of a barrier shares the memory of its operand;
+//! * on a TPU, strided slices and interior padding, as in an `associative_scan`, are not fused (`program`);
+//! * a loop needs memory for one copy of its loop-carried values, and for the temporaries of its body (`liveness`);
+//! * stacked layer weights are copied once if a TPU cannot use their rows in a matmul or all-gather in the layout of the stack (`stacks`),
+//!   or if loops only cast the rows to a narrower type (`narrowed`);
+//! * an all-gathered result is copied on a TPU, and so is the argument to which it is aliased (`gathered`);
+//! * if the temporaries fit in the fast memory of a TPU, main memory holds only tuple index tables (`tables`);
+//! * TPU layouts are tiled and padded, and values that only matmuls read are stored with 16 bits (`program`, `machine`);
+//! * a matmul is fused with its element-wise users. In attention, the scores are fused with their exponentials, and all later values are
+//!   recomputed from the exponentials (`products`). For a v5p, a quotient that several matmuls read is kept (`fusion`). On a GPU, matmuls
+//!   are separate kernels without fusion.
+//!
+//! A call of a separately partitioned function also needs the memory of that function's temporaries.
+//!
+//! [`at_peak`] lists the live values at the peak, by the source lines that produced them.
+//!
+//! docs/QUALITY.md compares the estimate with the TPU compiler.
+
+mod fusion;
+mod gathered;
+mod in_memory;
+mod kinds;
+mod liveness;
+mod machine;
+mod narrowed;
+mod products;
+mod program;
+mod properties;
+mod stacks;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_analysis::report::byte_size::bytes_text;
+use shardc_ir::discardable::BUFFER_DONOR;
+use shardc_ir::{AttrDict, Class, Diagnostic, FuncId, Module, OpId, TypeId};
+
+pub use self::in_memory::{InMemory, at_peak};
+use self::liveness::{Estimate, Moment, Peak};
+pub use self::machine::Machine;
+
+/// The memory that a program needs on one device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Need {
+    /// The estimate, by kind of memory.
+    pub estimate: MemoryEstimate,
+    /// The program point of the peak.
+    pub at: Moment,
+}
+
+/// The estimated memory of a program on one device, in bytes, as XLA's compilers report it. All fields except [`MemoryEstimate::host`]
+/// are device memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryEstimate {
+    /// The arguments.
+    pub arguments: u64,
+    /// The results, including those that are aliased to arguments.
+    pub outputs: u64,
+    /// The results that are aliased to arguments.
+    pub aliases: u64,
+    /// The heap of temporaries.
+    pub temporaries: u64,
+    /// The sum of arguments, results that are not aliased, and the heap.
+    pub peak: u64,
+    /// The host memory of one device's arguments and results (`mhlo.memory_kind = "pinned_host"`).
+    pub host: u64,
+}
+
+/// Returns the memory that a function with local types needs on a machine.
+pub fn need(module: &Module, func: FuncId, machine: Machine) -> Need {
+    need_with_calls(module, func, machine, &|_| 0)
+}
+
+/// Returns the memory that a function needs on a machine, including that of separately partitioned functions that it calls. `of_call`
+/// returns the bytes of temporaries of the function that an operation calls, or 0.
+fn need_with_calls(module: &Module, func: FuncId, machine: Machine, of_call: &dyn Fn(OpId) -> u64) -> Need {
+    let Some(body) = module.funcs[func].body else { return Need::default() };
+    let Peak { bytes: live, at, .. } = Estimate::new(module, func, body, machine, of_call).peak(body);
+    let size = |ty: TypeId| module.types.stored(ty).map_or(0, |ty| machine.bytes_of_argument(ty));
+    let data = &module.funcs[func];
+    let in_device_memory = |attrs: &[AttrDict], i: usize| attrs.get(i).is_none_or(|attrs| !is_on_host(attrs));
+    // `sizes` returns the bytes in device memory, and the bytes in host memory, where layouts are not tiled.
+    let sizes = |types: &[TypeId], attrs: &[AttrDict], is_counted: &dyn Fn(usize) -> bool| {
+        let (mut device, mut host) = (0u64, 0u64);
+        for (i, &ty) in types.iter().enumerate().filter(|&(i, _)| is_counted(i)) {
+            if in_device_memory(attrs, i) {
+                device = device.saturating_add(size(ty));
+            } else {
+                host = host.saturating_add(
+                    module.types.stored(ty).map_or(0, |ty| Machine::Plain.bytes_of_argument(ty)),
+                );
+            }
+        }
+        (device, host)
+    };
+    let (arguments, host_arguments) = sizes(&data.params, &data.arg_attrs, &|_| true);
+    let (outputs, host_outputs) = sizes(&data.results, &data.res_attrs, &|_| true);
+    let aliased = aliased(module, func);
+    let (aliases, host_aliases) = sizes(&data.results, &data.res_attrs, &|i| aliased.contains(&i));
+    let host = host_arguments.saturating_add(host_outputs.saturating_sub(host_aliases));
+    let temporaries = if machine.has_fast_memory_for(live) {
+        tables::bytes(
+            module,
+            func,
+            body,
+            aliased.iter().filter(|&&i| in_device_memory(&data.res_attrs, i)).count(),
+        )
+    } else {
+        machine.heap(live)
+    };
+    let peak = arguments.saturating_add(outputs.saturating_sub(aliases)).saturating_add(temporaries);
+    Need { estimate: MemoryEstimate { arguments, outputs, aliases, temporaries, peak, host }, at }
+}
+
+/// Whether an argument or a result with these attributes is in host memory.
+fn is_on_host(attrs: &AttrDict) -> bool {
+    attrs.memory_kind().is_some_and(|kind| kind.ends_with("_host"))
+}
+
+/// Returns the indices of the results that are aliased to arguments. These are the results that argument attributes specify, and for each
+/// other donated argument one remaining result of the same type and memory kind.
+fn aliased(module: &Module, func: FuncId) -> FxHashSet<usize> {
+    let data = &module.funcs[func];
+    let named = data.arg_attrs.iter().filter_map(AttrDict::donated_to);
+    let mut aliased: FxHashSet<usize> = named.filter(|&result| result < data.results.len()).collect();
+    let mut left: FxHashMap<(TypeId, bool), Vec<usize>> = FxHashMap::default();
+    for (i, &ty) in data.results.iter().enumerate().rev().filter(|(i, _)| !aliased.contains(i)) {
+        left.entry((ty, data.res_attrs.get(i).is_some_and(is_on_host))).or_default().push(i);
+    }
+    for (attrs, &ty) in data.arg_attrs.iter().zip(&data.params) {
+        if attrs.get(BUFFER_DONOR).is_some()
+            && let Some(result) = left.get_mut(&(ty, is_on_host(attrs))).and_then(Vec::pop)
+        {
+            aliased.insert(result);
+        }
+    }
+    aliased
+}
+
+/// Estimates the memory that a function with local types needs on a machine.
+#[must_use]
+pub fn estimate(module: &Module, func: FuncId, machine: Machine) -> MemoryEstimate {
+    need(module, func, machine).estimate
+}
+
+/// Returns by how many bytes a function exceeds `limit` on each device; 0 if it fits, or if `limit` is 0 (the memory size is unknown).
+#[must_use]
+pub fn lacking(module: &Module, func: FuncId, machine: Machine, limit: u64) -> u64 {
+    if limit == 0 { 0 } else { estimate(module, func, machine).peak.saturating_sub(limit) }
+}
+
+/// Returns a warning (SH0470) if each device needs more than `limit` bytes. Its location is the operation at the peak.
+pub fn too_much(module: &Module, func: FuncId, machine: Machine, limit: u64) -> Option<Diagnostic> {
+    too_much_with_calls(module, func, machine, limit, &|_| 0)
+}
+
+/// Returns the same warning as [`too_much`], and counts the memory of separately partitioned functions that the function calls. `of_call`
+/// returns the bytes of temporaries of the function that an operation calls, or 0.
+pub fn too_much_with_calls(
+    module: &Module,
+    func: FuncId,
+    machine: Machine,
+    limit: u64,
+    of_call: &dyn Fn(OpId) -> u64,
+) -> Option<Diagnostic> {
+    let Need { estimate, at } = need_with_calls(module, func, machine, of_call);
+    if limit == 0 || estimate.peak <= limit {
+        return None;
+    }
+    let message = format!(
+        "each device needs about {} of memory but has {}: {} for arguments, and {} for results and temporaries at this operation",
+        bytes_text(estimate.peak),
+        bytes_text(limit),
+        bytes_text(estimate.arguments),
+        bytes_text(estimate.peak.saturating_sub(estimate.arguments)),
+    );
+    let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0470", message)
+        .hint("shard more of the program, use a larger mesh, or rematerialize more in the backward pass (`jax.checkpoint`); \
+               `shardc partition --at-peak` lists the values in memory at the peak");
+    if let Some(&(region, number)) = at.last() {
+        let op = module.regions[region].ops[number];
+        warning = warning.at(module.ops[op].span);
+        warning.user_loc = module.user_loc(op);
+    }
+    Some(warning)
+}
+
+/// Returns the peak of live temporary bytes of a function, without padding. Arguments and results are not counted.
+pub fn temporaries(module: &Module, func: FuncId) -> u64 {
+    temporaries_with_calls(module, func, Machine::Plain, &|_| 0)
+}
+
+/// Returns the peak of live bytes of temporaries of a function on a machine. `of_call` returns the bytes of temporaries of the function
+/// that an operation calls, or 0.
+pub fn temporaries_with_calls(
+    module: &Module,
+    func: FuncId,
+    machine: Machine,
+    of_call: &dyn Fn(OpId) -> u64,
+) -> u64 {
+    let Some(body) = module.funcs[func].body else { return 0 };
+    Estimate::new(module, func, body, machine, of_call).peak(body).bytes
+}

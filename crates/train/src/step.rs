@@ -154,7 +154,7 @@ impl Step {
     fn compile_initializer(&self) -> Result<Program, Error> {
         let mut module = self.step.initializer()?;
         let Some((compiler, interface)) = &self.partitioned else {
-            return Ok(Program::single(&self.client, &module)?);
+            return Program::single(&self.client, &module);
         };
         let mesh = module.mesh_names.first().map(|(_, &mesh)| mesh);
         if let (Some(mesh), Some(func)) = (mesh, module.entry()) {
@@ -164,7 +164,7 @@ impl Step {
                 module.funcs[func].res_shardings[i] = PackedOption::from(sharding);
             }
         }
-        Ok(Program::partitioned(&self.client, &compiler.partition_module(module)?)?)
+        Program::partitioned(&self.client, &compiler.partition_module(module)?)
     }
 
     /// A state from arrays by name. The names must be exactly those of the step's variables.

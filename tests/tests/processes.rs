@@ -1,8 +1,9 @@
 //! Partitioned programs that run in several processes produce the results of their original programs.
 //!
-//! Every third program of `programs/` runs on eight devices of two and of four processes, in both modes. Large programs are omitted,
-//! because they compile slowly. A thorough run executes all programs in two processes in replica mode. The processes run this test binary.
-//! Each process compares its results with those that it computes on one device. Without the CPU plugin, the test is skipped with a message.
+//! Every third program of `programs/` runs on eight devices, of two processes in one mode and of four processes in the other mode. Large
+//! programs are omitted, because they compile slowly. A thorough run executes all programs in two processes in replica mode. The processes
+//! run this test binary. Each process compares its results with those that it computes on one device. Without the CPU plugin, the test is
+//! skipped with a message.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -89,8 +90,10 @@ fn process(mode: SpmdMode) -> ExitCode {
     for (i, path) in files(&root().join("programs"), "mlir").unwrap().into_iter().enumerate() {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let is_large = path.metadata().unwrap().len() >= LARGE;
-        if (is_large || i % 3 != 0) && !(is_thorough() && (processes.count(), mode) == (2, SpmdMode::Replica))
-        {
+        // Each program runs in two of the four combinations of processes and mode.
+        let first = if (processes.count() == 2) == (mode == SpmdMode::Replica) { 0 } else { 3 };
+        let is_sampled = !is_large && i % 6 == first;
+        if !is_sampled && !(is_thorough() && (processes.count(), mode) == (2, SpmdMode::Replica)) {
             continue;
         }
         let started = Instant::now();

@@ -3,7 +3,7 @@
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @lost(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x", "y"}>}) -> tensor<8xf32> {
-  // expected-error@+1 {{SH0820: stablehlo.sine: the unreduced axis y of an operand is lost}}
+  // expected-error@+1 {{SH0820: stablehlo.sine: the unreduced axis y of an operand is dropped without a reduction}}
   %0 = stablehlo.sine %a {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}], unreduced={"x"}>]>} : tensor<8xf32>
   return %0 : tensor<8xf32>
 }

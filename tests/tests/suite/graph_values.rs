@@ -226,14 +226,18 @@ fn array(value: &Value) -> HostArray {
     HostArray::from_f64(dtype, &shape, &data).unwrap()
 }
 
-/// Describes the difference between two arrays; `None` if they are close.
-fn compare(what: &str, want: &HostArray, have: &HostArray) -> Option<String> {
+/// Cases whose gradients are rounded to bf16. They may differ by one unit in the last place, because the order in which XLA's CPU back end
+/// adds numbers depends on the CPU.
+const ROUNDED_TO_BF16: &[&str] = &["einsum_accumulating"];
+
+/// Describes the difference between two arrays; `None` if they are close. `rounding` is the permitted relative difference of an element.
+fn compare(what: &str, want: &HostArray, have: &HostArray, rounding: f64) -> Option<String> {
     if (want.dtype, &want.shape) != (have.dtype, &have.shape) {
         return Some(format!("{what} is {}, not {}", have.ty(), want.ty()));
     }
     let scale = want.to_f64_vec().iter().fold(1.0f64, |most, n| most.max(n.abs()));
     let (want, have) = (want.to_f64_vec(), have.to_f64_vec());
-    let off = want.iter().zip(&have).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let off = want.iter().zip(&have).map(|(a, b)| (a - b).abs() - rounding * a.abs()).fold(0.0, f64::max);
     let is_close = off <= 4e-6 * scale && want.iter().zip(&have).all(|(a, b)| a.is_nan() == b.is_nan());
     (!is_close).then(|| format!("{what} is off by {off:e}: {have:?}, not {want:?}"))
 }
@@ -274,8 +278,9 @@ fn operations_and_gradients_match_jax() {
         match have {
             Err(error) => writeln!(wrong, "{name}: {error}").unwrap(),
             Ok(have) => {
+                let rounding = if ROUNDED_TO_BF16.contains(name) { 1.0 / 128.0 } else { 0.0 };
                 for (((what, _), want), have) in returned.iter().zip(want).zip(&have) {
-                    if let Some(text) = compare(what, &want, have) {
+                    if let Some(text) = compare(what, &want, have, rounding) {
                         writeln!(wrong, "{name}: {text}").unwrap();
                     }
                 }

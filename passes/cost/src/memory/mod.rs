@@ -18,8 +18,8 @@
 //! * the result of a barrier shares the memory of its operand;
 //! * on a TPU, strided slices and interior padding, as in an `associative_scan`, are not fused (`program`);
 //! * a loop needs memory for one copy of its loop-carried values, and for the temporaries of its body (`liveness`);
-//! * stacked layer weights are copied once if a TPU cannot use their rows in a matmul or all-gather in the layout of the stack (`stacks`),
-//!   or if loops only cast the rows to a narrower type (`narrowed`);
+//! * stacked layer weights are copied once if the layout of the stack does not suit a matmul or all-gather of a layer on a TPU (`stacks`);
+//! * they are also copied once if loops only cast each layer to a narrower type (`narrowed`);
 //! * an all-gathered result is copied on a TPU, and so is the argument to which it is aliased (`gathered`);
 //! * if the temporaries fit in the fast memory of a TPU, main memory holds only tuple index tables (`tables`);
 //! * TPU layouts are tiled and padded, and values that only matmuls read are stored with 16 bits (`program`, `machine`);

@@ -93,7 +93,8 @@ fn process(mode: SpmdMode) -> ExitCode {
         // Each program runs in two of the four combinations of processes and mode.
         let first = if (processes.count() == 2) == (mode == SpmdMode::Replica) { 0 } else { 3 };
         let is_sampled = !is_large && i % 6 == first;
-        if !is_sampled && !(is_thorough() && (processes.count(), mode) == (2, SpmdMode::Replica)) {
+        let are_all_run = is_thorough() && (processes.count(), mode) == (2, SpmdMode::Replica);
+        if !is_sampled && !are_all_run {
             continue;
         }
         let started = Instant::now();

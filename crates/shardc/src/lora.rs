@@ -5,16 +5,29 @@
 //! use shardc::{Compiler, autodiff};
 //!
 //! # fn main() -> Result<(), shardc::Error> {
-//! let mut module = Compiler::parse( br#"func.func @main(%w1: tensor<16x64xf32>, %w2: tensor<64x8xf32>, %x: tensor<4x16xf32>) ->
-//! tensor<f32> { %zero = stablehlo.constant dense<0.0> : tensor<f32> %h = stablehlo.dot_general %x, %w1, contracting_dims = [1] x [0] :
-//! (tensor<4x16xf32>, tensor<16x64xf32>) -> tensor<4x64xf32> %a = stablehlo.tanh %h : tensor<4x64xf32> %y = stablehlo.dot_general %a, %w2,
-//! contracting_dims = [1] x [0] : (tensor<4x64xf32>, tensor<64x8xf32>) -> tensor<4x8xf32> %loss = stablehlo.reduce(%y init: %zero) applies
-//! stablehlo.add across dimensions = [0, 1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<f32> return %loss : tensor<f32> }"#, )?; let lora =
-//! Lora::new(2, 4.0); let adapted = adapt(&mut module, &lora, &[])?; assert_eq!(adapted.adapters[0].map.name, "w1");
-//! assert!(adapted.others[0].is_output); assert_eq!(adapted.parameters.to_string(), "trainable params: 160 || all params: 1,696 ||
-//! trainable%: 9.4340"); let unmerged = merged(&module, &adapted, &lora, Merge::Into)?; assert_eq!(unmerged.entry().map(|func|
-//! unmerged.funcs[func].params.len()), Some(3)); // A training step computes gradients of the adapters only. let wrt =
-//! autodiff::arguments(&module, &["lora"])?; autodiff::value_and_grad(&mut module, &wrt)?;
+//! let mut module = Compiler::parse(
+//!     br#"func.func @main(%w1: tensor<16x64xf32>, %w2: tensor<64x8xf32>, %x: tensor<4x16xf32>) -> tensor<f32> {
+//!       %zero = stablehlo.constant dense<0.0> : tensor<f32>
+//!       %h = stablehlo.dot_general %x, %w1, contracting_dims = [1] x [0]
+//!           : (tensor<4x16xf32>, tensor<16x64xf32>) -> tensor<4x64xf32>
+//!       %a = stablehlo.tanh %h : tensor<4x64xf32>
+//!       %y = stablehlo.dot_general %a, %w2, contracting_dims = [1] x [0]
+//!           : (tensor<4x64xf32>, tensor<64x8xf32>) -> tensor<4x8xf32>
+//!       %loss = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0, 1]
+//!           : (tensor<4x8xf32>, tensor<f32>) -> tensor<f32>
+//!       return %loss : tensor<f32>
+//!     }"#,
+//! )?;
+//! let lora = Lora::new(2, 4.0);
+//! let adapted = adapt(&mut module, &lora, &[])?;
+//! assert_eq!(adapted.adapters[0].map.name, "w1");
+//! assert!(adapted.others[0].is_output);
+//! assert_eq!(adapted.parameters.to_string(), "trainable params: 160 || all params: 1,696 || trainable%: 9.4340");
+//! let unmerged = merged(&module, &adapted, &lora, Merge::Into)?;
+//! assert_eq!(unmerged.entry().map(|func| unmerged.funcs[func].params.len()), Some(3));
+//! // A training step has gradients of the adapters only.
+//! let wrt = autodiff::arguments(&module, &["lora"])?;
+//! autodiff::value_and_grad(&mut module, &wrt)?;
 //! # Ok(())
 //! # }
 //! ```

@@ -8,7 +8,7 @@ use shardc_graph::{DType, Tensor};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Schedule {
-    /// The same rate in every step.
+    /// A constant learning rate.
     Constant(f64),
     /// Linear interpolation over `steps` steps, then constant.
     Linear {

@@ -12,8 +12,8 @@ pub const SUBLANES: u64 = 8;
 pub(crate) type Order = SmallVec<[usize; 4]>;
 
 /// Returns the layout in which a TPU client passes an argument: row-major, unless tiles over another pair of dimensions need less padding.
-/// Among pairs that need equally little padding, the one with the last dimension along the lanes is chosen, then the one with the last
-/// dimension along the rows. The remaining dimensions are row-major. Returns `None` for vectors and empty tensors.
+/// Ties are broken in favor of the pair with the last dimension along the lanes, then of the pair with the last dimension along the
+/// sublanes. The remaining dimensions are row-major. Returns `None` for vectors and empty tensors.
 #[must_use]
 pub(crate) fn order_of_argument(shape: &[i64]) -> Option<Order> {
     let sizes: SmallVec<[u64; 6]> = shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
@@ -29,7 +29,7 @@ pub(crate) fn order_of_argument(shape: &[i64]) -> Option<Order> {
     Some([lane, row].into_iter().chain(others).collect())
 }
 
-/// Returns the pairs of dimensions that can be tiled: the dimension along the lanes, and the dimension along the rows.
+/// Returns the pairs of dimensions that can be tiled: the dimension along the lanes, and the dimension along the sublanes.
 pub fn pairs(rank: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..rank).flat_map(move |lane| (0..rank).map(move |row| (lane, row))).filter(|(lane, row)| lane != row)
 }

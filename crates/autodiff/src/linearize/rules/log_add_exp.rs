@@ -7,7 +7,7 @@ use super::compare::compare;
 use super::sum;
 use crate::emit::Arithmetic;
 use crate::linearize::At;
-use crate::linearize::numbers::{is_constant, number};
+use crate::linearize::numbers::number;
 
 /// The maximum deviation of `k c` from 1: bf16 constants have a precision of 8 bits.
 const ROUNDING: f64 = 0.01;
@@ -47,8 +47,9 @@ pub(super) fn of_select(at: &mut At<'_, '_>) -> Option<ValueId> {
 
 fn tangent(at: &mut At<'_, '_>, parts: &Parts, otherwise: f64) -> Option<ValueId> {
     let apart = parts.apart;
-    // `a - b` is NaN only if an operand is NaN or both are infinite. A constant operand is assumed to be finite.
-    let is_number = parts.operands.into_iter().any(|v| is_constant(at.linear.module, v));
+    // If one operand is a finite constant, `a - b` is NaN only if the other operand is NaN.
+    let is_finite = |value: ValueId| number(at.linear.module, value).is_some_and(f64::is_finite);
+    let is_number = parts.operands.into_iter().any(is_finite);
     let mut changes = [None, None];
     for (i, operand) in parts.operands.into_iter().enumerate() {
         let Some(tangent) = at.linear.tangent(operand) else { continue };

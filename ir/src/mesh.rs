@@ -1,4 +1,4 @@
-//! Device meshes: named axes over devices, and arithmetic of coordinates and replica groups.
+//! Device meshes: named axes over devices, and arithmetic on coordinates and replica groups.
 //!
 //! A *position* is a device's row-major index over the axes (the first axis is the most significant); the *device id* identifies the device
 //! in the runtime. Position and device id differ only if the mesh lists explicit ids.

@@ -48,9 +48,9 @@ const STRATEGIES: &[(&str, &str)] = &[
     ("zero1", "data=4,expert=2"),
 ];
 
-/// A test run executes every second step with one strategy, and a thorough run executes each step with two.
+/// A test run executes every fourth step with one strategy, and a thorough run executes each step with two.
 /// Consecutive steps get consecutive strategies.
-const EVERY: usize = 2;
+const EVERY: usize = 4;
 
 fn main() -> ExitCode {
     // Environment variables must be set before any thread starts and any plugin is loaded.

@@ -90,9 +90,9 @@ fn process(mode: SpmdMode) -> ExitCode {
     for (i, path) in files(&root().join("programs"), "mlir").unwrap().into_iter().enumerate() {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let is_large = path.metadata().unwrap().len() >= LARGE;
-        // Each program runs in two of the four combinations of processes and mode.
-        let first = if (processes.count() == 2) == (mode == SpmdMode::Replica) { 0 } else { 3 };
-        let is_sampled = !is_large && i % 6 == first;
+        // Each of the four combinations of processes and mode runs every twelfth program.
+        let combination = 2 * usize::from(processes.count() == 2) + usize::from(mode == SpmdMode::Replica);
+        let is_sampled = !is_large && i % 12 == 3 * combination;
         let are_all_run = is_thorough() && (processes.count(), mode) == (2, SpmdMode::Replica);
         if !is_sampled && !are_all_run {
             continue;

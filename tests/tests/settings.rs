@@ -33,7 +33,7 @@ use shardc_tests::training::{Program, jax_steps, shared_and_own, with_both_signs
 use drawn::{Failure, Outcome, caught, fails, mode, sweep};
 
 /// Numbers of cases that a plain test run tries, and that it compiles for TPUs.
-const CASES: u64 = 16;
+const CASES: u64 = 8;
 const COMPILED: u64 = 6;
 
 /// A target of eight TPUs, which need not be present.

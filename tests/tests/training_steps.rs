@@ -23,11 +23,15 @@ use shardc_tests::{
 };
 
 /// Training steps in `corpus/jax` of the shared data.
-const STEPS: &[&str] = &["mlp_dp_tp_train", "hf_gpt2_tiny_tp_train", "moe_einsum_ep8_train"];
+const STEPS: &[&str] = &["mlp_dp_tp_train", "moe_einsum_ep8_train"];
 
 /// More steps, whose programs take long to compile. They run only in thorough tests.
-const SLOW_STEPS: &[&str] =
-    &["hf_resnet_tiny_dp_train", "llama_tiny_fsdp_tp_train", "llama_tiny_scan_remat_train"];
+const SLOW_STEPS: &[&str] = &[
+    "hf_gpt2_tiny_tp_train",
+    "hf_resnet_tiny_dp_train",
+    "llama_tiny_fsdp_tp_train",
+    "llama_tiny_scan_remat_train",
+];
 
 /// Relative tolerance of losses: five steps amplify rounding differences.
 const TOLERANCE: f64 = 1e-3;

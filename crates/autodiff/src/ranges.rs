@@ -329,7 +329,7 @@ fn constant(module: &Module, value: ValueId) -> Option<Range> {
         let negative = signed && bytes.last().is_some_and(|&b| b >= 0x80);
         let start: i128 = if negative { -1 } else { 0 };
         let n = bytes.iter().rev().fold(start, |n, &b| n << 8 | i128::from(b));
-        // Booleans may be stored as arbitrary nonzero bits.
+        // `true` may be stored as any nonzero bit pattern.
         if ty.dtype.class() == DTypeClass::Bool { i128::from(n != 0) } else { n }
     };
     let numbers: Vec<i128> = match dense {

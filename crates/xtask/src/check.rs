@@ -19,12 +19,12 @@ use shardc_filetest::{
 };
 
 use crate::{
-    process, python, selection, setup, slowest,
+    one_build, process, python, selection, setup, slowest,
     workspace::{Workspace, cargo, which},
 };
 
 /// The features for lints and documentation: those of tests, and the object stores that tests do not use.
-const LINTED: [&str; 2] = ["--features", "shardc/s3,shardc-checkpoint/gcs,shardc-checkpoint/azure"];
+const ALL_STORES: [&str; 2] = ["--features", "shardc/s3,shardc-checkpoint/gcs,shardc-checkpoint/azure"];
 
 /// The program that runs tests in parallel.
 const NEXTEST: &str = "cargo-nextest";
@@ -32,7 +32,7 @@ const NEXTEST: &str = "cargo-nextest";
 /// The selection of tests and checks.
 #[derive(Args)]
 pub struct TestArgs {
-    /// The steps to run; by default all but `quick`.
+    /// The steps to run; by default `fmt`, `typos`, `deny` and `one-build`.
     steps: Vec<CheckStep>,
     /// Continue after a step that fails.
     #[arg(long)]
@@ -50,18 +50,20 @@ pub struct TestArgs {
 enum CheckStep {
     /// The code is formatted by rustfmt.
     Fmt,
-    /// Clippy and the compiler report no warnings.
-    Clippy,
     /// The tool `typos` finds no spelling mistakes. Skipped if it is not installed.
     Typos,
     /// The licenses, versions and sources of dependencies satisfy `deny.toml`. Skipped if `cargo-deny` is not installed.
     Deny,
-    /// Unit tests and filetests pass. `test` includes them, so this step only runs if it is named.
-    Quick,
+    /// The steps `clippy`, `test` and `doc` with one build: Clippy compiles what the tests run.
+    OneBuild,
+    /// Clippy and the compiler report no warnings.
+    Clippy,
     /// Every test of every crate passes.
     Test,
     /// The documentation builds without warnings.
     Doc,
+    /// Unit tests and filetests pass.
+    Quick,
 }
 
 impl CheckStep {
@@ -71,6 +73,7 @@ impl CheckStep {
             CheckStep::Clippy => "lints",
             CheckStep::Typos => "spelling mistakes",
             CheckStep::Deny => "dependencies",
+            CheckStep::OneBuild => "lints, tests and documentation",
             CheckStep::Quick => "unit tests and filetests",
             CheckStep::Test => "tests",
             CheckStep::Doc => "documentation",
@@ -90,6 +93,9 @@ impl CheckStep {
             CheckStep::Deny => {
                 "`deny.toml` has the rules; add duplicate versions that dependencies need to its `skip` list"
             }
+            CheckStep::OneBuild => {
+                "warnings of the compiler, Clippy and rustdoc count as errors; `cargo test -p CRATE NAME` runs one failed test alone"
+            }
             CheckStep::Quick | CheckStep::Test => {
                 "the failed tests are listed above; `cargo test -p CRATE NAME` runs one of them alone"
             }
@@ -101,7 +107,10 @@ impl CheckStep {
 
     /// Whether the step runs by default.
     fn is_default(self) -> bool {
-        self != CheckStep::Quick
+        match self {
+            CheckStep::Fmt | CheckStep::Typos | CheckStep::Deny | CheckStep::OneBuild => true,
+            CheckStep::Clippy | CheckStep::Test | CheckStep::Doc | CheckStep::Quick => false,
+        }
     }
 
     fn run(self, workspace: &Workspace, python: Option<&Path>) -> Result<()> {
@@ -111,16 +120,17 @@ impl CheckStep {
             CheckStep::Clippy => process::run(
                 cargo()
                     .args(["clippy", "--workspace", "--all-targets"])
-                    .args(LINTED)
+                    .args(ALL_STORES)
                     .args(["--", "-D", "warnings"]),
             ),
             CheckStep::Typos => typos(workspace),
             CheckStep::Deny => deny(cargo),
+            CheckStep::OneBuild => one_build(workspace, cargo),
             CheckStep::Quick => nextest(workspace, quick_xla(cargo), &["-E", selection::QUICK]),
             CheckStep::Test => tests(workspace, cargo),
             CheckStep::Doc => {
                 let args = ["doc", "--workspace", "--no-deps"];
-                process::run(cargo().env("RUSTDOCFLAGS", "-D warnings").args(args).args(LINTED))
+                process::run(cargo().env("RUSTDOCFLAGS", "-D warnings").args(args).args(ALL_STORES))
             }
         }
     }
@@ -183,6 +193,26 @@ fn tests(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
     }
     nextest(workspace, quick_xla(&cargo), &[])?;
     process::run(cargo().args(["test", "--workspace", "--doc"]).args(FEATURES))
+}
+
+/// Runs lints, tests, doctests and the checks of documentation with one build of the workspace.
+fn one_build(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
+    let linted = || -> Result<Command> {
+        let mut command = cargo();
+        one_build::with_clippy(&mut command)?;
+        command.env("XLA_FLAGS", xla_flags_for_tests());
+        Ok(command)
+    };
+    let shardc = workspace.build_shardc_with(&mut linted()?, &ALL_STORES)?;
+    setup::plugins(&shardc, &[])?;
+    let tests =
+        if which(NEXTEST).is_some() { ["nextest", "run"].as_slice() } else { &["test", "--all-targets"] };
+    let mut run = linted()?;
+    run.env("SHARDC_BIN", shardc).args(tests).args(["--workspace", "--no-fail-fast"]).args(ALL_STORES);
+    process::run(&mut run)?;
+    let mut doctests = linted()?;
+    one_build::with_documentation(&mut doctests, &workspace.scratch("doc")?)?;
+    process::run(doctests.args(["test", "--workspace", "--doc"]).args(ALL_STORES))
 }
 
 /// Runs the tests that nextest selects by the arguments `selection`. nextest runs tests in parallel, and continues after a crash.

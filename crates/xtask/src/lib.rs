@@ -9,6 +9,7 @@ pub mod demo;
 pub mod features;
 pub mod fuzz;
 pub mod kills;
+pub mod one_build;
 pub mod plugins;
 pub mod process;
 pub mod python;

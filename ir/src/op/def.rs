@@ -18,7 +18,7 @@ pub struct OpDef {
     pub results: Arity,
     /// Number of regions.
     pub regions: Arity,
-    /// The role of the regions.
+    /// The use of the regions: loop body, branches, reducer, ...
     pub region_kind: RegionKind,
     /// The number of VHLO versions whose attributes match the [`AttrDef`]s; 0 if there is no VHLO form, or if its attributes differ.
     pub vhlo: u8,

@@ -105,7 +105,8 @@ pub fn partition_propagated(
     }
 }
 
-/// Returns the sort key of partitions: first the bytes by which the program exceeds device memory, if that is known, then the cost.
+/// Returns the key by which attempts are compared: first the bytes by which the program exceeds device memory, if that is known, then the
+/// cost.
 fn price(module: &Module, func: FuncId, done: &Attempt) -> (u64, u64) {
     let clean = &done.context.clean;
     let lacks = clean.memory_bytes.map_or(0, |has| lacking(module, func, clean.machine, has));

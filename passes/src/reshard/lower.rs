@@ -152,7 +152,7 @@ fn whole_between(
     let mut warning = Diagnostic::warning(Class::Unsupported, "SH0318", message)
         .at(module.ops[op].span)
         .bytes(bytes)
-        .hint("the blocks of the two shardings are not aligned; use sizes that the axes divide evenly, or one sharding for both");
+        .hint("the blocks of the two shardings are not aligned; use sizes that the axes divide evenly, or the same sharding for both");
     warning.user_loc = module.user_loc(op);
     Some(warning)
 }

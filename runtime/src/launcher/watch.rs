@@ -243,7 +243,7 @@ impl Reporter {
     }
 
     /// Reports that the device with this index in the launch is done. The plugin's `event` is dropped on the watchdog thread, not on the
-    /// calling thread of the plugin.
+    /// plugin's thread that runs the callback.
     pub(crate) fn finished(&self, device: usize, outcome: Result<()>, event: impl Send + 'static) {
         let (number, at) = (self.0.number, Instant::now());
         let _ = self.0.messages.send(Message::Finished { number, device, outcome, at });

@@ -16,7 +16,7 @@ use super::peer::{self, Listener, Peer};
 use super::store::{self, Store};
 use crate::error::{Result, RuntimeError};
 
-/// The maximum time that a process which leaves the job waits until its last messages are sent.
+/// The maximum time that a process leaving the job waits for its last messages to be sent.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// The maximum length in bytes of the text about a failure that is sent to other processes.

@@ -3,7 +3,7 @@
 // RUN: for command in partition propagate explain lint verify run launch compile ops opt plugin completions man; do \
 // RUN:   shardc $command --help | grep -q "shardc $command" || exit 1; done
 
-// CHECK: annotated StableHLO in, the program of each device out
+// CHECK: annotated StableHLO in, the per-device program out
 // CHECK: partition
 // CHECK: verify
 // CHECK: Example

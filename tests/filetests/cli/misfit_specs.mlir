@@ -15,7 +15,7 @@
 // RANK: error[SH0334]: argument 0 has type tensor<32x64xf32>, of rank 2, but its partition spec has 1 dimensions
 // RANK: = help: write one item per dimension, '-' for one that is not sharded
 // ARG: error[SH0333]: the entry function has no argument 7
-// ARG: = help: it has 2 arguments, counted from 0
+// ARG: = help: the function has 2 arguments; indices start at 0
 // NAME: error[SH0333]: no argument or result is named 'weights'
 // NAME: = help: their positional names are arg0 to arg1 and res0
 // TWICE: error[SH0336]: axis 'data' is used twice for argument 0

@@ -109,9 +109,11 @@ fn process(folder: &Path) {
     let mut results = 0;
     for (i, program) in programs::all().into_iter().enumerate() {
         let original = Compiler::read(program.text.as_bytes()).unwrap();
-        // In one mode with two processes, and in the other mode with four; in a thorough run, in both modes with both.
-        let modes = [SpmdMode::Replica, SpmdMode::Partition];
-        for mode in sample(modes.into_iter(), i + processes.count() / 2, modes.len()) {
+        // In one mode with two or with four processes; in a thorough run, in both modes with both.
+        let combinations =
+            [2, 4].map(|count| [SpmdMode::Replica, SpmdMode::Partition].map(|mode| (count, mode)));
+        let combinations = combinations.as_flattened().iter().copied();
+        for (_, mode) in sample(combinations, i, 4).filter(|&(count, _)| count == processes.count()) {
             let output = Compiler::new().spmd_mode(mode).partition_module(original.clone()).unwrap();
             let folder = folder.join(format!("{} {mode:?}", program.name));
             fs::create_dir_all(&folder).unwrap();

@@ -91,9 +91,9 @@ const WORDS: &[(&str, &str)] = &[
 const NARROW: &[&str] =
     &["full_shard bf16", "full_shard auto_wrap bf16 fp32_reduce_scatter", "shard_grad_op fp16"];
 
-/// A program is tried with every third strategy, every eighth of [`WORDS`] and every sixth of [`NARROW`], and with all of them in a
-/// thorough run.
-const EVERY: [usize; 3] = [3, 8, 6];
+/// A program is tried with every sixth strategy, every 16th of [`WORDS`] and every 12th of [`NARROW`], and with all of them in a thorough
+/// run. The bytes of each program are compared with the formulas for every third strategy.
+const EVERY: [usize; 3] = [6, 16, 12];
 
 /// The step produces the results of one device with each strategy, and with some of the settings.
 fn equal(at: usize) -> Result<(), String> {
@@ -147,8 +147,8 @@ const KEPT_MORE: &[(&str, f64, &str)] =
 /// Parameters, accumulated gradients and optimizer state on each device are the fraction given in the ZeRO paper.
 fn stored_bytes_match_the_formulas() -> Result<(), String> {
     let mut faults = String::new();
-    for program in PROGRAMS.iter() {
-        for &(strategy, sharding, mesh) in STRATEGIES {
+    for (at, program) in PROGRAMS.iter().enumerate() {
+        for &(strategy, sharding, mesh) in sample(STRATEGIES.iter(), at, 3) {
             let (_, roles) = program.on(mesh);
             let output = Compiler::new()
                 .partition_module(annotated(program, sharding, mesh))

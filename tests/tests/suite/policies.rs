@@ -9,6 +9,7 @@ use shardc::{Compiler, SpmdMode, exec};
 use shardc_ir::{Module, OpKind};
 use shardc_runtime::HostArray;
 use shardc_tests::devices::{Reference, Verdict, client, compare};
+use shardc_tests::sample::sample;
 use shardc_train::nn::{Init, Scope};
 
 /// Six layers as one loop, half of them with a branch, and a matmul after them.
@@ -116,7 +117,7 @@ fn all_policies_give_equal_gradients() {
     let expected = run(&plain);
     let scale = expected.iter().fold(0.0f64, |most, x| most.max(x.abs()));
     assert!(scale > 1e-3, "the gradient is next to nothing");
-    for (i, policy) in policies().into_iter().enumerate() {
+    for (i, policy) in sample(policies().into_iter().enumerate(), 1, 3) {
         let module = gradient(policy.clone());
         for (a, b) in run(&module).iter().zip(&expected) {
             assert!((a - b).abs() <= 1e-5 * scale, "{policy:?}: {a} for {b}");

@@ -1,5 +1,5 @@
 //! Bytes sent by each program, and the device memory that it needs. The files of `sent/` record both figures, so that a change to planning
-//! is visible as a diff. `SHARDC_BLESS=1` rewrites the files.
+//! is visible as a diff. `SHARDC_BLESS=1` rewrites the files. Each training step runs with a sample of the strategies.
 //!
 //! Programs with annotations and training steps come from the shared data; without it the tests are skipped, and fail under
 //! `SHARDC_REQUIRE=shared`. Steps of real size are printed by JAX from `data/real_steps.py`. They need `SHARDC_PYTHON`, a Python with
@@ -7,7 +7,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::process::Command;
 use std::{env, fs};
@@ -18,6 +18,7 @@ use shardc_ir::Module;
 use shardc_passes::annotations::spec::MeshSpec;
 use shardc_passes::cost::traffic::summarize;
 use shardc_strategy::{Said, Settings, apply, roles};
+use shardc_tests::sample::{is_thorough, sample};
 use shardc_tests::skip::{Need, skipped};
 use shardc_tests::steps::STEPS;
 use shardc_tests::{files, root, shared};
@@ -45,7 +46,7 @@ fn programs_with_annotations() {
             let module = Compiler::read(&fs::read(&path).unwrap()).unwrap();
             line(&mut lines, &path.file_stem().unwrap().to_string_lossy(), module);
         }
-        check(listed, &lines);
+        check(listed, &lines, false);
     }
 }
 
@@ -55,15 +56,20 @@ fn training_steps() {
         return skipped(Need::Shared, "training steps of the shared data, which is not here").unwrap();
     };
     let mut lines = String::new();
+    let mut first = 0..;
+    let mut strategies = || match is_blessed() {
+        true => STRATEGIES.to_vec(),
+        false => sample(STRATEGIES.iter().copied(), first.next().unwrap_or_default(), 3).collect(),
+    };
     for path in files(&folder.join("unsharded"), "mlir").unwrap() {
         let step = Compiler::read(&fs::read(&path).unwrap()).unwrap();
         let name = path.file_stem().unwrap().to_string_lossy();
-        split(&mut lines, &name, STRATEGIES, |_| step.clone());
+        split(&mut lines, &name, &strategies(), |_| step.clone());
     }
     for step in STEPS {
-        split(&mut lines, &format!("own {}", step.name), STRATEGIES, |mesh| step.on(mesh).module);
+        split(&mut lines, &format!("own {}", step.name), &strategies(), |mesh| step.on(mesh).module);
     }
-    check("training_steps.txt", &lines);
+    check("training_steps.txt", &lines, !is_thorough());
 }
 
 /// A step of real size, and the role of each argument.
@@ -107,7 +113,7 @@ fn steps_of_real_size() {
         assert_eq!(found, step.roles, "{name}");
         split(&mut lines, name, &[("full_shard", "fsdp=8")], |_| module.clone());
     }
-    check("real_steps.txt", &lines);
+    check("real_steps.txt", &lines, false);
 }
 
 /// Adds a line for each strategy.
@@ -144,18 +150,26 @@ fn told(output: &Output) -> String {
     told
 }
 
-/// Compares the lines with a file, or rewrites the file if requested.
-fn check(file: &str, lines: &str) {
+/// Whether the test rewrites its files.
+fn is_blessed() -> bool {
+    env::var_os("SHARDC_BLESS").is_some()
+}
+
+/// Compares the lines with a file, or rewrites the file if requested. If `is_sample`, the file may have lines of more programs.
+fn check(file: &str, lines: &str, is_sample: bool) {
     let path = root().join("sent").join(file);
-    if env::var_os("SHARDC_BLESS").is_some() {
+    if is_blessed() {
         return fs::write(&path, lines).unwrap();
     }
+    let name = |line: &str| line.split_once(": ").map(|(name, _)| name.to_owned());
+    let ran: BTreeSet<_> = lines.lines().map(name).collect();
     let listed = fs::read_to_string(&path).unwrap_or_default();
+    let listed: Vec<&str> = listed.lines().filter(|line| !is_sample || ran.contains(&name(line))).collect();
     let mut faults = String::new();
-    for line in listed.lines().filter(|&line| !lines.lines().any(|now| now == line)) {
+    for line in listed.iter().filter(|&&line| !lines.lines().any(|now| now == line)) {
         writeln!(faults, "- {line}").unwrap();
     }
-    for line in lines.lines().filter(|&line| !listed.lines().any(|was| was == line)) {
+    for line in lines.lines().filter(|line| !listed.contains(line)) {
         writeln!(faults, "+ {line}").unwrap();
     }
     assert!(faults.is_empty(), "tests/sent/{file} (SHARDC_BLESS=1 writes it anew):\n{faults}");

@@ -75,7 +75,7 @@ fn count(module: &Module, value: ValueId, base: ValueId, left: &mut usize) -> Op
     Some(of_a + if a == b { of_a } else { count(module, b, base, left)? })
 }
 
-/// Whether the only users of the partial products of a product, down to `base`, are the product and other partial products.
+/// Whether each partial product in the chain of multiplications from `base` to `product` is used only within the chain.
 fn is_read_by_itself(at: &mut At<'_, '_>, product: ValueId, base: ValueId) -> bool {
     let (mut todo, mut inner, mut by) = (vec![product], Vec::new(), Vec::new());
     while let Some(part) = todo.pop() {

@@ -305,7 +305,7 @@ fn counted(
     command.stdin(fs::File::open(&input).with_context(|| format!("reading {}", input.display()))?);
     let said = process::output(&mut command)?;
     let found: Result<Vec<Option<f64>>, _> = said.lines().map(serde_json::from_str).collect();
-    let found = found.context("parsing the bytes of XLA's reshards")?;
+    let found = found.context("parsing how many bytes XLA's reshards send")?;
     ensure!(
         found.len() == pairs.len(),
         "the script returned {} results for {} reshards",

@@ -183,7 +183,7 @@ impl Tiles {
         block.iter().zip(&self.tile).map(|(&b, &t)| b / t).collect()
     }
 
-    /// Returns the size in bytes of a file's index of tiles; `None` if it is not fixed.
+    /// Returns the size in bytes of a file's index of tiles; `None` if the size depends on the data.
     pub(crate) fn index_size(&self, block: &[usize]) -> Option<u64> {
         let shape = self.index_shape(block)?;
         let (data_type, fill) = self.index_type();

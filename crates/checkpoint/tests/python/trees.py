@@ -27,9 +27,6 @@ class TraceState(typing.NamedTuple):
     trace: typing.Any
 
 
-COUNT = 200
-
-
 def params(random, depth=0):
     kind = random.integers(0, 4 if depth < 3 else 1)
     count = random.integers(0 if depth else 1, 4)

@@ -1,4 +1,4 @@
-"""Writes random trees with Orbax's default settings to `theirs/N` of the folder given as argument, and prints their number."""
+"""Writes random trees with Orbax's default settings to `theirs/N` of the folder given as argument, as many as the second argument says."""
 
 import pathlib
 import sys
@@ -9,6 +9,5 @@ import orbax.checkpoint as ocp
 
 root = pathlib.Path(sys.argv[1]).resolve()
 with ocp.StandardCheckpointer() as writer:
-    for number in range(trees.COUNT):
+    for number in range(int(sys.argv[2])):
         writer.save(root / "theirs" / str(number), trees.tree(number))
-print(trees.COUNT)

@@ -14,6 +14,7 @@ use shardc_checkpoint::{
     Alone, Checkpoint, CheckpointManager, Entry, Fit, Info, Options, Region, Sharding, Store, Wanted, items,
     reshard,
 };
+use shardc_filetest::sample::is_thorough;
 use shardc_filetest::skip::{Need, skip};
 use shardc_ir::DType;
 
@@ -26,8 +27,13 @@ fn python() -> Option<OsString> {
 }
 
 fn run(python: &OsString, script: &str, folder: &Path) -> String {
+    run_with(python, script, folder, None)
+}
+
+fn run_with(python: &OsString, script: &str, folder: &Path, count: Option<usize>) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python").join(script);
-    let output = Command::new(python).arg(script).arg(folder).output().expect("Python starts");
+    let count = count.map(|count| count.to_string());
+    let output = Command::new(python).arg(script).arg(folder).args(count).output().expect("Python starts");
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{out}\n{err}");
     out.into_owned()
@@ -190,12 +196,13 @@ fn trees_round_trip_through_orbax() {
     let Some(python) = python() else { return };
     let folder = tempfile::tempdir().unwrap();
     let store = Store::folder(folder.path()).unwrap();
-    let count: usize = run(&python, "write_trees.py", folder.path()).trim().parse().unwrap();
+    let count = if is_thorough() { 200 } else { 40 };
+    run_with(&python, "write_trees.py", folder.path(), Some(count));
     for number in 0..count {
         let from = Checkpoint::open(&store, &format!("theirs/{number}")).unwrap();
         let entries = from.entries().cloned().collect();
         reshard(&from, entries, &store, &format!("ours/{number}"), &Alone, None).unwrap();
     }
-    let said = run(&python, "read_trees.py", folder.path());
+    let said = run_with(&python, "read_trees.py", folder.path(), Some(count));
     assert_eq!(said.trim(), format!("{count} trees are the same"));
 }

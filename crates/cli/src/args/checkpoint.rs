@@ -32,7 +32,7 @@ pub(crate) enum CheckpointCommand {
     /// Compare two checkpoints: names, types, shapes, and every bit
     #[command(after_help = "Examples:\n  shardc checkpoint diff runs/a/100 runs/b/100\n  \
         shardc checkpoint diff runs/a/100 runs/a/200 --types-only\n\n\
-        Output: a line for each difference: - and + for an array of only the first or second checkpoint, ! for different types or \
+        Output: a line for each difference: - and + for an array that is only in the first or second checkpoint, ! for different types or \
         shapes, ~ for different values. Shardings are not compared. Exit code: 0 equal, 1 different or unreadable, 2 wrong usage.")]
     Diff(DiffArgs),
     /// Rewrite a checkpoint in the blocks of a different sharding

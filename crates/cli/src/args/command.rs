@@ -22,7 +22,7 @@ pub(crate) enum Command {
         shardc partition plain.mlir -o out.mlir --mesh data=4,model=2 --spec arg0=data,-\n  \
         shardc partition exported.mlir -o out.mlir --dim b=64 --mesh data=8 --spec x=data,-\n  \
         shardc partition step.mlir -o out.mlirbc --emit bytecode --spmd-mode partition\n\n\
-        Output: the program of each device, with local shapes and explicit collectives. Warnings on standard error report all-gathers \
+        Output: the per-device (SPMD) program, with local shapes and explicit collectives. Warnings on standard error report all-gathers \
         that no annotation requests.")]
     Partition(PartitionArgs),
     /// Propagate the shardings to every value; shapes stay global
@@ -35,7 +35,7 @@ pub(crate) enum Command {
         shardc lint step.mlir --deny all --allow large-unsharded-parameter\n  \
         shardc lint plain.mlir --mesh data=4,model=2 --spec arg0=data,- --min-bytes 64KiB --format json\n  \
         shardc lint --list\n\n\
-        Output: the findings, each with its source line, rule and hint, and their number. \
+        Output: the findings, each with its source line, rule and hint, followed by their total. \
         Exit code: 0 no findings or only warnings, 1 a denied rule has findings or the program was rejected, 2 wrong usage.")]
     Lint(LintArgs),
     /// Run a program on one device and partitioned on several, and compare every output

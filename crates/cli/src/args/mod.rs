@@ -33,7 +33,7 @@ pub(crate) use strategy::{
     StrategyArgs,
 };
 
-/// An SPMD sharding compiler: annotated StableHLO in, the program of each device out.
+/// An SPMD sharding compiler: annotated StableHLO in, the per-device program out.
 #[derive(Debug, Parser)]
 #[command(name = "shardc", version, propagate_version = true, max_term_width = 110)]
 #[command(

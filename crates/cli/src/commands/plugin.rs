@@ -75,6 +75,7 @@ fn describe(check: &Check) -> String {
         Health::Broken { reason } => format!("does not load: {reason}"),
         Health::Loads { api_version: (major, minor), missing_functions, missing_libraries, devices } => {
             let devices = match devices {
+                Ok((platform, 1)) => format!("1 device on {platform}"),
                 Ok((platform, n)) => format!("{n} devices on {platform}"),
                 Err(why) => format!("no devices: {why}"),
             };

@@ -26,7 +26,8 @@ impl Adafactor {
         Adafactor { rate: rate.into(), decay: 0.8, min_factored_size: 128, clip: 1.0 }
     }
 
-    /// Returns the two factored dimensions, if any: the largest of a layer for row means, and the second largest for column means.
+    /// Returns the two largest dimensions of a layer's parameter, if both are large enough to be factored: the largest is reduced for the
+    /// row means, and the second largest for the column means.
     fn factored(&self, param: &Param<'_>) -> Option<(usize, usize)> {
         let shape = param.tensor.shape();
         let mut dims: Vec<usize> = (param.num_stacks..shape.len()).collect();

@@ -48,7 +48,7 @@ pub fn array_parts(arrays: &[Saving<'_>], info: &Info, processes: &dyn Processes
         if layout.num_addends() != 1 {
             let text = format!("cannot save {name:?}: it is unreduced, so devices hold partial sums of it");
             return Err(Diagnostic::unsupported("SH1311", text)
-                .hint("reduce it in the step before the save")
+                .hint("return an all-reduced value from the step")
                 .into());
         }
         let sharding = sharding.clone();

@@ -31,7 +31,7 @@ pub struct OutputCheck {
 pub struct InDouble {
     /// The difference between the outputs of the two programs in double precision.
     pub difference: Difference,
-    /// The change of the single-device output in double precision if every float input changes by one unit in the last place.
+    /// The change of the single-device output in double precision if every float input changes by one unit in the last place (ULP).
     pub noise: Difference,
 }
 
@@ -54,8 +54,8 @@ impl OutputCheck {
         self.difference.within(self.tolerance) || self.is_rounding()
     }
 
-    /// Whether the output differs because the program amplifies rounding: in double precision, the programs agree, their difference almost
-    /// vanishes, or changes in the last place of the inputs cause a similar difference.
+    /// Whether the output differs only because the program amplifies rounding errors. This is so if the difference of the two programs is
+    /// within the tolerance or almost zero in double precision, or if a change of the inputs by one ULP changes the output as much.
     #[must_use]
     pub fn is_rounding(&self) -> bool {
         let is_little = |InDouble { difference, noise }: InDouble| {

@@ -152,7 +152,7 @@ impl Explainer<'_> {
         let ops = collective_ops(&output.module);
         let (true, Some(&(op, ..))) = (number < all.len(), ops.get(number)) else {
             let message = format!("the partitioned program has no collective {number}");
-            let hint = format!("it has {} collectives, counted from 0", all.len());
+            let hint = format!("there are {} collectives; their indices start at 0", all.len());
             return Err(shardc_ir::Diagnostic::invalid("SH0821", message).hint(hint).into());
         };
         let mut report = all.swap_remove(number);

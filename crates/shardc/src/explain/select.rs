@@ -93,6 +93,6 @@ impl Explainer<'_> {
 
 fn missing(what: &str, i: usize, of: usize) -> Error {
     Diagnostic::invalid("SH0820", format!("the program has no {what} {i}"))
-        .hint(format!("it has {of} {what}s, counted from 0"))
+        .hint(format!("there are {of} {what}s; their indices start at 0"))
         .into()
 }

@@ -293,7 +293,7 @@ fn indices_are_checked() {
     assert_says(&open(folder.path()).unwrap_err(), "SH1402", "has no safetensors file or index");
 }
 
-/// Returns the files that the tests damage.
+/// Returns the files that the tests corrupt.
 fn files() -> Vec<Vec<u8>> {
     [
         "objects.pth",

@@ -106,7 +106,7 @@ impl fmt::Display for Role {
 /// A name that is not a role.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is not a role: {list}",
+    "'{0}' is not a role; {list}",
     list = unknown_name_hint(.0, "the roles", &Role::ALL.map(Role::as_str))
 )]
 pub struct UnknownRole(String);

@@ -207,7 +207,7 @@ impl Names {
         }
         let plural = if of == 1 { "" } else { "s" };
         Err(Diagnostic::invalid("SH0333", format!("the entry function has no {what} {n}"))
-            .hint(format!("it has {of} {what}{plural}, counted from 0")))
+            .hint(format!("the function has {of} {what}{plural}; indices start at 0")))
     }
 
     fn unknown(&self, text: &str) -> Diagnostic {
@@ -319,8 +319,11 @@ mod tests {
             ("*", "arg0 arg1 arg2 arg3"),
             ("res*", "res0 res1"),
             ("*loss*", "res0"),
-            ("arg7", "the entry function has no argument 7; it has 4 arguments, counted from 0"),
-            ("res2", "the entry function has no result 2; it has 2 results, counted from 0"),
+            (
+                "arg7",
+                "the entry function has no argument 7; the function has 4 arguments; indices start at 0",
+            ),
+            ("res2", "the entry function has no result 2; the function has 2 results; indices start at 0"),
             (
                 "step",
                 "'step' is ambiguous: it is the name of argument 3, result 1; refer to it by position: arg3, res1",

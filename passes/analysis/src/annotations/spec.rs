@@ -584,7 +584,7 @@ mod tests {
             (
                 "a=2",
                 &["7=a"],
-                "error[SH0333]: the entry function has no argument 7; it has 2 arguments, counted from 0\n",
+                "error[SH0333]: the entry function has no argument 7; the function has 2 arguments; indices start at 0\n",
             ),
             (
                 "a=2",

@@ -106,7 +106,7 @@ impl<'m> Engine<'m> {
         let node = &graph.nodes[index as usize];
         // `code` never equals `NONE`, which means "not settled": the codes of profiles are below 20.
         let code = profile.code() * 2 + strategy as u32;
-        // In a large program, most nodes are settled at most levels; this check avoids the lookup.
+        // In a large program, a node is usually settled already; this check avoids the lookup.
         if self.settled[index as usize] == code {
             return;
         }

@@ -438,7 +438,8 @@ pub fn whole_axes(dim: &mut DimSharding) {
     }
 }
 
-/// Returns the longest major part of a dimension's axes that divides its size; its last axis may be cut to a sub-axis.
+/// Returns the longest prefix, from major to minor, of a dimension's axes whose total size divides the dimension's size. The last axis of
+/// the prefix may be cut to a sub-axis.
 fn dividing(mesh: &Mesh, dim: &DimSharding, size: i64) -> AxisList {
     let mut left = size;
     let mut out = AxisList::new();

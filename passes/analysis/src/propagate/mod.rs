@@ -57,9 +57,10 @@ use schedule::{LEVELS, Profile};
 pub struct PropagateOptions {
     /// The strategies for conflicts within an operation, from first to last, each to a fixed point.
     pub strategies: &'static [PropagationStrategy],
-    /// Whether operations are scheduled by class; if not, all propagate at once.
+    /// Whether to use op-priority propagation (for example, elementwise operations before products). If not, all operations have the same
+    /// priority.
     pub op_priority: bool,
-    /// Whether annotations propagate in the order of their user priorities; if not, all propagate at once.
+    /// Whether annotations propagate in the order of their user priorities. If not, all annotations have the same priority.
     pub user_priority: bool,
     /// If true, no sub-axis is propagated, and no axis is propagated along a dimension that the axis may not divide (Shardy's conservative
     /// propagation).
@@ -312,8 +313,8 @@ pub fn close_shardings(module: &mut Module, func: FuncId) {
     });
 }
 
-/// For each dimension of an argument or result of a function or manual computation, keeps the longest major part of its axes that divides
-/// its size.
+/// For each dimension of an argument or result of a function or manual computation, keeps the longest prefix of its axes whose total size
+/// divides the dimension's size.
 pub fn keep_dividing_axes(module: &mut Module, func: FuncId) {
     if let Some(body) = module.funcs[func].body {
         finish::keep_dividing_axes(module, func, body);

@@ -31,7 +31,7 @@ impl Agreement {
         Agreement(self.0 | other.0)
     }
 
-    /// Returns the digits of this set that are not in the other.
+    /// Returns the set difference: the digits of device IDs (see above) that are in this set and not in the other.
     pub(super) fn without(self, other: Agreement) -> Agreement {
         Agreement(self.0 & !other.0)
     }

@@ -57,7 +57,7 @@ pub(crate) fn keep_unreduced(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Removes axes from the dimension shardings of a value: it cannot be both unreduced over an axis and sharded by it.
+/// Removes axes from the dimension shardings of a value, because a value cannot be both unreduced over an axis and sharded along it.
 fn remove_split_axes(module: &mut Module, value: ValueId, over: &AxisList) {
     let Some(mut sharding) = module.shardings.sharding_of(value).cloned() else { return };
     for dim in &mut sharding.dims {

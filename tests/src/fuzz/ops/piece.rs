@@ -205,7 +205,7 @@ pub(super) fn is_float(elem: &str) -> bool {
     elem.starts_with('f') || elem == "bf16"
 }
 
-/// A number as the text of a constant of a type.
+/// Formats a number as a literal of an element type.
 pub(super) fn number(elem: &str, value: i64) -> String {
     match elem {
         "i1" => (value != 0).to_string(),

@@ -187,7 +187,7 @@ impl<'m> Step<'m> {
         let elements = |v: ValueId| shape(v).map(|shape| shape.iter().product::<i64>());
         let mut seen = BTreeSet::from([self.returned[result]]);
         let mut todo = vec![self.returned[result]];
-        // The elementwise operands of each value; the list is empty for inputs of the elementwise computation.
+        // The operands of the elementwise operation that defines each value; none for inputs of the elementwise computation.
         let mut made_of: BTreeMap<ValueId, Vec<ValueId>> = BTreeMap::new();
         while let Some(value) = todo.pop() {
             let ValueDef::Result(op, _) = module.values[value].def() else { continue };

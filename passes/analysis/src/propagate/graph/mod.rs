@@ -32,11 +32,11 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) enum Boundary {
     /// The value is not at the boundary of a manual computation.
     No,
-    /// Argument `i` of the computation: its slot holds the sharding inside the computation, and its node works with the sharding of operand
-    /// `i` outside.
+    /// Block argument `i` of the manual computation: its slot stores the sharding inside the body, and its node propagates the sharding of
+    /// operand `i` outside.
     Enter(OpId, u32),
-    /// Result `i` of the computation: its slot holds the sharding outside, and its node works with the sharding of the returned value
-    /// inside the computation.
+    /// Result `i` of the manual computation: its slot stores the sharding outside, and its node propagates the sharding of the returned
+    /// value inside the body.
     Leave(OpId, u32),
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use shardc::Compiler;
 use shardc_ir::Module;
 use shardc_runtime::HostArray;
-use shardc_strategy::{Role, Roles, Said, roles};
+use shardc_strategy::{Role, RoleOverrides, Roles, roles};
 use shardc_train::strategy::roles_of;
 
 use crate::{root, shared, steps};
@@ -59,7 +59,7 @@ impl Program {
 
     fn read(name: &str, text: &[u8], is_executable: bool) -> Program {
         let module = Compiler::read(text).unwrap();
-        let roles = roles(&module, &Said::default()).unwrap();
+        let roles = roles(&module, &RoleOverrides::default()).unwrap();
         Program { name: name.to_owned(), step: Step::Read(Box::new(module), roles), is_executable }
     }
 }

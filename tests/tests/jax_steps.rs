@@ -13,7 +13,7 @@ use shardc::{Compiler, exec};
 use shardc_ir::Module;
 use shardc_passes::annotations::spec::MeshSpec;
 use shardc_runtime::plugin;
-use shardc_strategy::{Roles, Said, Settings, apply, roles};
+use shardc_strategy::{RoleOverrides, Roles, Settings, apply, roles};
 use shardc_tests::devices::{Reference, Verdict, client, compare};
 use shardc_tests::sample::is_thorough;
 use shardc_tests::skip::{Need, skipped};
@@ -73,8 +73,9 @@ fn known(steps: &Steps) -> Result<(), String> {
     for (name, step) in steps {
         let mut module = step.module();
         let mut check = |module: &Module, how: &str| {
-            let found = roles(module, &Said::default()).map_err(|errors| format!("{name}: {}", errors[0]))?;
-            tell_faults(&format!("{name}{how}"), step, &found, &mut faults);
+            let found = roles(module, &RoleOverrides::default())
+                .map_err(|errors| format!("{name}: {}", errors[0]))?;
+            report_faults(&format!("{name}{how}"), step, &found, &mut faults);
             Ok::<(), String>(())
         };
         check(&module, "")?;
@@ -82,8 +83,8 @@ fn known(steps: &Steps) -> Result<(), String> {
         donate_nothing(&mut module);
         if TOLD_BY_DONATION.contains(&name.as_str()) {
             let mut missed = String::new();
-            let found = roles(&module, &Said::default());
-            found.iter().for_each(|found| tell_faults(name, step, found, &mut missed));
+            let found = roles(&module, &RoleOverrides::default());
+            found.iter().for_each(|found| report_faults(name, step, found, &mut missed));
             if found.is_ok() && missed.is_empty() {
                 writeln!(faults, "{name} needs no donation: strike it from TOLD_BY_DONATION").unwrap();
             }
@@ -114,7 +115,7 @@ fn reverse_results(module: &mut Module) {
     module.ops[end].operands.reverse();
 }
 
-fn tell_faults(what: &str, step: &JaxStep, found: &Roles, faults: &mut String) {
+fn report_faults(what: &str, step: &JaxStep, found: &Roles, faults: &mut String) {
     assert_eq!(found.arguments.len(), step.roles.len(), "{what}");
     for ((argument, role), dim) in found.arguments.iter().zip(&step.roles).zip(&step.batch_dims) {
         let is_dim = role != "batch" || argument.batch_dim == *dim;
@@ -131,7 +132,7 @@ fn equal(steps: &Steps) -> Result<(), String> {
     let (every, strategies) = if is_thorough() { (1, 2) } else { (EVERY, 1) };
     for (at, (name, step)) in steps.iter().enumerate() {
         let original = step.module();
-        let roles = roles(&original, &Said::default()).map_err(|errors| errors[0].to_string())?;
+        let roles = roles(&original, &RoleOverrides::default()).map_err(|errors| errors[0].to_string())?;
         annotated(&original, &roles, AGAIN, "fsdp=8").map_err(|why| format!("{name}: {why}"))?;
         if at % every != 0 {
             continue;

@@ -3,6 +3,7 @@
 // `eprintln!` panics if standard error is full or closed, so `ui` writes to it.
 #![warn(clippy::print_stderr)]
 
+mod apply_steps;
 mod args;
 mod checkpoints;
 mod commands;

@@ -1,7 +1,7 @@
 //! The strategy that options select, by a configuration file or by name.
 
 use anyhow::Result;
-use shardc::strategy::{self, Accelerate, Said, Settings};
+use shardc::strategy::{self, Accelerate, RoleOverrides, Settings};
 use shardc::{Diagnostic, Error, Module};
 use shardc_passes::annotations::spec::MeshSpec;
 
@@ -53,7 +53,7 @@ impl Chosen {
         source: &Source,
     ) -> Result<Vec<Diagnostic>> {
         let mesh = self.mesh(mesh, step)?;
-        strategy::roles(step, &Said::default())
+        strategy::roles(step, &RoleOverrides::default())
             .and_then(|roles| strategy::apply(step, &roles, &self.settings, &mesh))
             .map_err(|e| source.explain(&e))
     }

@@ -44,7 +44,7 @@ use shardc_strategy::{Reform, Step};
 
 pub use self::config::AdapterConfig;
 use crate::Error;
-use crate::strategy::said;
+use crate::strategy::role_overrides;
 
 /// Whether adapters are merged into weights or removed from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +61,8 @@ pub enum Merge {
 /// # Errors
 /// A target matches no linear layer, or a rank or dropout is invalid (SH1252); a role cannot be parsed (SH1202, SH0333).
 pub fn adapt(module: &mut Module, lora: &Lora, roles: &[&str]) -> Result<Adapted, Error> {
-    let said = said(module, roles, None)?;
-    strategy::adapt(module, lora, &said).map_err(Error::Diagnostics)
+    let overrides = role_overrides(module, roles, None)?;
+    strategy::adapt(module, lora, &overrides).map_err(Error::Diagnostics)
 }
 
 /// Returns a program that computes the initial values of adapters from a random key of two 32-bit words: PyTorch's uniform initialization

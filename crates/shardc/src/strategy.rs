@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use shardc::Compiler;
-//! use shardc::strategy::{Said, Settings, apply, roles};
+//! use shardc::strategy::{RoleOverrides, Settings, apply, roles};
 //!
 //! # fn main() -> Result<(), shardc::Error> {
 //! // A step of gradient descent that minimizes |x w|^2 / 2, and returns the next w and |x w|^2.
@@ -26,7 +26,7 @@
 //!       return %next, %loss : tensor<64x16xf32>, tensor<f32>
 //!     }"#,
 //! )?;
-//! let found = roles(&step, &Said::default())?;
+//! let found = roles(&step, &RoleOverrides::default())?;
 //! assert_eq!(found.arguments[0].role.as_str(), "parameter");
 //! assert_eq!((found.arguments[1].role.as_str(), found.arguments[1].batch_dim), ("batch", Some(0)));
 //!
@@ -44,10 +44,10 @@ use shardc_passes::annotations::names::{Named, Names};
 use shardc_passes::annotations::spec::MeshSpec;
 use shardc_strategy as strategy;
 pub use shardc_strategy::{
-    Accelerate, Argument, Kept, ModelSettings, Part, PerParameter, Prefetch, Question, Role, Roles, Said,
-    Sent, Settings, Sharding, Units, Wrap,
+    Accelerate, Argument, ModelSettings, Part, PerParameter, Prefetch, Question, Role, RoleOverrides, Roles,
+    SentBytes, Settings, Sharding, StoredBytes, Units, Wrap,
 };
-pub use shardc_strategy::{UnknownRole, kept, next_question, sent, written};
+pub use shardc_strategy::{ApplyStep, UnknownRole, config_text, next_question, sent_bytes, stored_bytes};
 
 use crate::Error;
 
@@ -56,10 +56,10 @@ use crate::Error;
 ///
 /// # Errors
 /// A name matches nothing in the program (SH0333), or a role is unknown (SH1202); all are reported at once.
-pub fn said(step: &Module, texts: &[&str], loss: Option<&str>) -> Result<Said, Error> {
-    let Some(func) = step.entry() else { return Ok(Said::default()) };
+pub fn role_overrides(step: &Module, texts: &[&str], loss: Option<&str>) -> Result<RoleOverrides, Error> {
+    let Some(func) = step.entry() else { return Ok(RoleOverrides::default()) };
     let names = Names::of(step, &step.funcs[func]);
-    let (mut said, mut errors) = (Said::default(), Vec::new());
+    let (mut overrides, mut errors) = (RoleOverrides::default(), Vec::new());
     for text in texts {
         let Some((name, role)) = text.rsplit_once('=') else {
             let message = format!("'{text}' is not of the form ARG=ROLE, such as arg12=batch");
@@ -67,7 +67,7 @@ pub fn said(step: &Module, texts: &[&str], loss: Option<&str>) -> Result<Said, E
             continue;
         };
         match (names.find_arguments(name), role.parse::<Role>()) {
-            (Ok(found), Ok(role)) => said.roles.extend(found.into_iter().map(|i| (i, role))),
+            (Ok(found), Ok(role)) => overrides.roles.extend(found.into_iter().map(|i| (i, role))),
             (found, role) => {
                 errors.extend(found.err());
                 errors.extend(role.err().map(|e| Diagnostic::invalid("SH1202", e.to_string())));
@@ -76,7 +76,7 @@ pub fn said(step: &Module, texts: &[&str], loss: Option<&str>) -> Result<Said, E
     }
     if let Some(loss) = loss {
         match names.find(loss) {
-            Ok(Named::Result(i)) => said.loss = Some(i),
+            Ok(Named::Result(i)) => overrides.loss = Some(i),
             Ok(Named::Argument(i)) => {
                 let message = format!("the loss must be a result, but {loss} is argument {i}");
                 errors.push(Diagnostic::invalid("SH1202", message).hint("results are res0, res1, ..."));
@@ -84,15 +84,15 @@ pub fn said(step: &Module, texts: &[&str], loss: Option<&str>) -> Result<Said, E
             Err(error) => errors.push(error),
         }
     }
-    if errors.is_empty() { Ok(said) } else { Err(Error::Diagnostics(errors)) }
+    if errors.is_empty() { Ok(overrides) } else { Err(Error::Diagnostics(errors)) }
 }
 
 /// Infers the roles of the arguments of a training step.
 ///
 /// # Errors
 /// There is no entry function, its calls cannot be inlined, or no result is a loss (SH1250).
-pub fn roles(step: &Module, said: &Said) -> Result<Roles, Error> {
-    strategy::roles(step, said).map_err(Error::Diagnostics)
+pub fn roles(step: &Module, overrides: &RoleOverrides) -> Result<Roles, Error> {
+    strategy::roles(step, overrides).map_err(Error::Diagnostics)
 }
 
 /// Groups the parameters of a step into units by a wrap policy; `None` if the policy finds no unit.
@@ -120,8 +120,22 @@ pub fn apply(
     settings: &Settings,
     mesh: &str,
 ) -> Result<Vec<Diagnostic>, Error> {
+    apply_observed(step, roles, settings, mesh, &mut |_, _| {})
+}
+
+/// Annotates a training step as [`apply`] does, and calls `after` with the module after each step of [`ApplyStep::ALL`].
+///
+/// # Errors
+/// The errors of [`apply`].
+pub fn apply_observed(
+    step: &mut Module,
+    roles: &Roles,
+    settings: &Settings,
+    mesh: &str,
+    after: &mut dyn FnMut(&ApplyStep, &Module),
+) -> Result<Vec<Diagnostic>, Error> {
     let mesh = mesh.parse::<MeshSpec>().map_err(|error| error.to_diagnostic("mesh", mesh))?;
-    strategy::apply(step, roles, settings, &mesh.to_mesh()).map_err(Error::Diagnostics)
+    strategy::apply_observed(step, roles, settings, &mesh.to_mesh(), after).map_err(Error::Diagnostics)
 }
 
 /// Annotates a training step as [`apply`] does, with the caller's own units, for example those of [`Units::by`].

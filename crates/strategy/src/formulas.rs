@@ -20,7 +20,7 @@ impl PerParameter {
 
 /// Bytes stored on a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Kept {
+pub struct StoredBytes {
     /// Bytes of parameters.
     pub parameters: f64,
     /// Bytes of gradients.
@@ -29,7 +29,7 @@ pub struct Kept {
     pub optimizer: f64,
 }
 
-impl Kept {
+impl StoredBytes {
     /// Returns the total number of bytes.
     #[must_use]
     pub fn total(self) -> f64 {
@@ -41,13 +41,19 @@ impl Kept {
 /// strategies each of `nodes` groups of devices holds a replica.
 ///
 /// ```
-/// use shardc_strategy::{PerParameter, Sharding, kept};
-/// let gb = |sharding| kept(7.5e9, PerParameter::MIXED_ADAM, sharding, 64, 1).total() / 1e9;
+/// use shardc_strategy::{PerParameter, Sharding, stored_bytes};
+/// let gb = |sharding| stored_bytes(7.5e9, PerParameter::MIXED_ADAM, sharding, 64, 1).total() / 1e9;
 /// let all = [Sharding::NoShard, Sharding::Zero1, Sharding::ShardGradOp, Sharding::FullShard].map(gb);
 /// assert_eq!(all.map(|gb| format!("{gb:.1}")), ["120.0", "31.4", "16.6", "1.9"]);
 /// ```
 #[must_use]
-pub fn kept(parameters: f64, each: PerParameter, sharding: Sharding, devices: u64, nodes: u64) -> Kept {
+pub fn stored_bytes(
+    parameters: f64,
+    each: PerParameter,
+    sharding: Sharding,
+    devices: u64,
+    nodes: u64,
+) -> StoredBytes {
     let (n, inside) = (devices.max(1) as f64, (devices / nodes.max(1)).max(1) as f64);
     // The number of devices over which parameters, gradients and optimizer state are sharded.
     let [p, g, o] = match sharding {
@@ -58,7 +64,7 @@ pub fn kept(parameters: f64, each: PerParameter, sharding: Sharding, devices: u6
         Sharding::HybridShard => [inside, inside, inside],
         Sharding::HybridShardZero2 => [1.0, inside, inside],
     };
-    Kept {
+    StoredBytes {
         parameters: parameters * each.parameter / p,
         gradients: parameters * each.gradient / g,
         optimizer: parameters * each.optimizer / o,
@@ -67,7 +73,7 @@ pub fn kept(parameters: f64, each: PerParameter, sharding: Sharding, devices: u6
 
 /// Bytes that a device sends in a step, with ring collectives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sent {
+pub struct SentBytes {
     /// Bytes sent to devices of the same node; with one node, all bytes that the device sends.
     pub inside: f64,
     /// Bytes sent to other nodes.
@@ -78,7 +84,7 @@ pub struct Sent {
 /// section 7). An all-reduce of gradients, or their reduce-scatter and the all-gather of parameters, sends this size twice; gathering
 /// parameters a second time sends it once more. Hybrid strategies all-reduce the gradient shards across nodes.
 #[must_use]
-pub fn sent(bytes: f64, sharding: Sharding, devices: u64, nodes: u64) -> Sent {
+pub fn sent_bytes(bytes: f64, sharding: Sharding, devices: u64, nodes: u64) -> SentBytes {
     let share = |k: u64| (k.max(1) - 1) as f64 / k.max(1) as f64;
     let inside = (devices / nodes.max(1)).max(1);
     let times = match sharding {
@@ -86,10 +92,11 @@ pub fn sent(bytes: f64, sharding: Sharding, devices: u64, nodes: u64) -> Sent {
         Sharding::FullShard | Sharding::HybridShard => 3.0,
     };
     match sharding {
-        Sharding::HybridShard | Sharding::HybridShardZero2 => {
-            Sent { inside: times * bytes * share(inside), across: 2.0 * bytes / inside as f64 * share(nodes) }
-        }
-        _ => Sent { inside: times * bytes * share(devices), across: 0.0 },
+        Sharding::HybridShard | Sharding::HybridShardZero2 => SentBytes {
+            inside: times * bytes * share(inside),
+            across: 2.0 * bytes / inside as f64 * share(nodes),
+        },
+        _ => SentBytes { inside: times * bytes * share(devices), across: 0.0 },
     }
 }
 
@@ -99,10 +106,10 @@ mod tests {
 
     #[test]
     fn sent_bytes_are_a_multiple_of_parameters() {
-        let of = |sharding| sent(8e9, sharding, 8, 1);
-        assert_eq!(of(Sharding::NoShard), Sent { inside: 14e9, across: 0.0 });
-        assert_eq!(of(Sharding::FullShard), Sent { inside: 21e9, across: 0.0 });
-        assert_eq!(sent(8e9, Sharding::HybridShard, 8, 2), Sent { inside: 18e9, across: 2e9 });
-        assert_eq!(sent(8e9, Sharding::FullShard, 1, 1), Sent::default());
+        let of = |sharding| sent_bytes(8e9, sharding, 8, 1);
+        assert_eq!(of(Sharding::NoShard), SentBytes { inside: 14e9, across: 0.0 });
+        assert_eq!(of(Sharding::FullShard), SentBytes { inside: 21e9, across: 0.0 });
+        assert_eq!(sent_bytes(8e9, Sharding::HybridShard, 8, 2), SentBytes { inside: 18e9, across: 2e9 });
+        assert_eq!(sent_bytes(8e9, Sharding::FullShard, 1, 1), SentBytes::default());
     }
 }

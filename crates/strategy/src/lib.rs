@@ -19,13 +19,13 @@ mod stacked;
 mod units;
 mod words;
 
-pub use accelerate::{Accelerate, ModelSettings, Question, next_question, written};
+pub use accelerate::{Accelerate, ModelSettings, Question, config_text, next_question};
 pub use apply::{ApplyStep, apply, apply_observed, apply_units};
-pub use formulas::{Kept, PerParameter, Sent, kept, sent};
+pub use formulas::{PerParameter, SentBytes, StoredBytes, sent_bytes, stored_bytes};
 pub use lora::{
     Adapted, Adapter, Bias, Layers, LinearMap, Lora, Parameters, Patterns, Reform, Side, Step, Targets,
     TargetsError, adapt,
 };
-pub use roles::{Argument, Role, Roles, Said, UnknownRole, roles};
+pub use roles::{Argument, Role, RoleOverrides, Roles, UnknownRole, roles};
 pub use settings::{Prefetch, Settings, Sharding};
 pub use units::{Part, Units, Wrap};

@@ -1,7 +1,7 @@
 //! Strategies ([`shardc::strategy`]) for steps that were built with [`nn`](crate::nn), whose variables determine the argument roles.
 
 use shardc::Error;
-use shardc::strategy::{Role, Roles, Said, Settings, roles};
+use shardc::strategy::{Role, RoleOverrides, Roles, Settings, roles};
 use shardc_ir::Diagnostic;
 use shardc_nn::{Kind, StepProgram};
 use shardc_strategy as strategy;
@@ -55,7 +55,7 @@ pub fn roles_of(step: &StepProgram) -> Result<Roles, Error> {
         Kind::Key => Role::RngKey,
     };
     let said = step.variables.iter().zip(&step.arguments).map(|(v, &i)| (i, role(v.kind))).collect();
-    let mut roles = roles(&step.module, &Said { roles: said, loss: None })?;
+    let mut roles = roles(&step.module, &RoleOverrides { roles: said, loss: None })?;
     let place = |name: &str| step.variables.iter().position(|v| v.name == name);
     for ((variable, &i), &next) in step.variables.iter().zip(&step.arguments).zip(&step.results) {
         let of = variable.of.as_deref().and_then(place).map(|v| step.arguments[v]);

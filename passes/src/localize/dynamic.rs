@@ -48,9 +48,11 @@ impl Localizer<'_> {
                 continue;
             }
             let Some(dtype) = self.rw.module.tensor(start).map(|t| t.dtype) else { continue };
-            // If the index type is too narrow to represent `last`, no start can exceed it.
-            let bits = dtype.bits() - u32::from(dtype.class() == DTypeClass::Signed);
-            if bits < 63 && last >> bits > 0 {
+            // If the index type is too narrow to represent `last`, no start can exceed it, but a start can be negative.
+            let is_signed = dtype.class() == DTypeClass::Signed;
+            let bits = dtype.bits() - u32::from(is_signed);
+            let last = if bits < 63 { last.min((1 << bits) - 1) } else { last };
+            if last < size - window && !is_signed {
                 continue;
             }
             let zero = self.splat(&vec![0; dtype.bytes()], &[], dtype);

@@ -122,13 +122,13 @@ impl Job {
     /// Notifies all other processes that execution failed in this process, and makes all waits in this process fail.
     pub(crate) fn fail(&self, reason: &str) {
         if self.mail.check().is_ok() {
-            let reason = self.tell_of_failure(reason);
+            let reason = self.report_failure(reason);
             self.lose(self.options.index, &format!("has failed: {reason}"));
         }
     }
 
     /// Sends the reason of this process's failure to all other processes; returns the reason, truncated to the maximum length.
-    fn tell_of_failure<'r>(&self, reason: &'r str) -> &'r str {
+    fn report_failure<'r>(&self, reason: &'r str) -> &'r str {
         let reason = &reason[..reason.floor_char_boundary(MAX_REASON)];
         let _ = self.send_to_all(&Frame::new(Kind::Failed, &[], reason.as_bytes().to_vec()));
         reason
@@ -227,7 +227,7 @@ impl Job {
     pub(super) fn leave(&self) {
         self.leaving.store(true, Ordering::Relaxed);
         if let Err(lost) = self.mail.check() {
-            self.tell_of_failure(&lost.to_string());
+            self.report_failure(&lost.to_string());
         }
         let _ = self.send_to_all(&Frame::new(Kind::Goodbye, &[], Vec::new()));
         // Nothing is sent on this channel: the wait ends when the last writing thread drops its sender.

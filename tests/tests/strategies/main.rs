@@ -16,7 +16,7 @@ use shardc::Compiler;
 use shardc_ir::Module;
 use shardc_passes::annotations::spec::MeshSpec;
 use shardc_runtime::plugin;
-use shardc_strategy::{PerParameter, Role, Settings, Sharding, apply, kept};
+use shardc_strategy::{PerParameter, Role, Settings, Sharding, apply, stored_bytes};
 use shardc_tests::devices::{Reference, Verdict, client, compare};
 use shardc_tests::sample::sample;
 use shardc_tests::shared;
@@ -172,7 +172,7 @@ fn stored_bytes_match_the_formulas() -> Result<(), String> {
                 Sharding::HybridShardZero2 => Sharding::HybridShard,
                 other => other,
             };
-            let part = kept(1.0, one, between, 8, nodes);
+            let part = stored_bytes(1.0, one, between, 8, nodes);
             let classes = [
                 ("parameters", of(&Role::is_weight), part.parameters),
                 ("gradients", of(&|role| role == Role::GradientAccumulator), part.gradients),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 use shardc::Compiler;
-use shardc_strategy::{Said, roles};
+use shardc_strategy::{RoleOverrides, roles};
 use shardc_tests::shared;
 use shardc_tests::skip::{Need, skipped};
 
@@ -52,7 +52,7 @@ fn argument_roles_of_annotated_steps_match_front_ends() {
     let mut faults = String::new();
     for (name, wanted) in CORPUS {
         let text = std::fs::read(shared.join("corpus").join(name).with_extension("mlir")).unwrap();
-        let found = roles(&Compiler::read(&text).unwrap(), &Said::default()).unwrap();
+        let found = roles(&Compiler::read(&text).unwrap(), &RoleOverrides::default()).unwrap();
         let mut runs: Vec<(&str, usize)> = Vec::new();
         for argument in &found.arguments {
             match runs.last_mut() {
@@ -82,7 +82,7 @@ fn argument_roles_of_training_steps_match_manifests() {
     for program in manifest["programs"].as_array().unwrap() {
         let name = program["name"].as_str().unwrap();
         let text = std::fs::read(folder.join(program["file"].as_str().unwrap())).unwrap();
-        let found = roles(&Compiler::read(&text).unwrap(), &Said::default()).unwrap();
+        let found = roles(&Compiler::read(&text).unwrap(), &RoleOverrides::default()).unwrap();
         if found.loss.map(|loss| loss as u64) != program["loss_result"].as_u64() {
             writeln!(
                 faults,

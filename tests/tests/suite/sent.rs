@@ -17,7 +17,7 @@ use shardc::{Compiler, Error, Output};
 use shardc_ir::Module;
 use shardc_passes::annotations::spec::MeshSpec;
 use shardc_passes::cost::traffic::summarize;
-use shardc_strategy::{Said, Settings, apply, roles};
+use shardc_strategy::{RoleOverrides, Settings, apply, roles};
 use shardc_tests::sample::{is_thorough, sample};
 use shardc_tests::skip::{Need, skipped};
 use shardc_tests::steps::STEPS;
@@ -108,7 +108,7 @@ fn steps_of_real_size() {
     let mut lines = String::new();
     for (name, step) in &steps {
         let module = Compiler::read(step.text.as_bytes()).unwrap();
-        let found = roles(&module, &Said::default()).unwrap();
+        let found = roles(&module, &RoleOverrides::default()).unwrap();
         let found: Vec<&str> = found.arguments.iter().map(|argument| argument.role.as_str()).collect();
         assert_eq!(found, step.roles, "{name}");
         split(&mut lines, name, &[("full_shard", "fsdp=8")], |_| module.clone());
@@ -120,7 +120,7 @@ fn steps_of_real_size() {
 fn split(lines: &mut String, name: &str, strategies: &[(&str, &str)], step: impl Fn(&str) -> Module) {
     for (words, mesh) in strategies {
         let mut step = step(mesh);
-        let roles = roles(&step, &Said::default()).unwrap();
+        let roles = roles(&step, &RoleOverrides::default()).unwrap();
         let settings = Settings::from_words(words).unwrap();
         let (name, mesh) = (format!("{name} {words} {mesh}"), mesh.parse::<MeshSpec>().unwrap().to_mesh());
         match apply(&mut step, &roles, &settings, &mesh) {

@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use shardc::strategy::{Roles, Said, Settings, Units, Wrap, apply_units, roles, units};
+use shardc::strategy::{RoleOverrides, Roles, Settings, Units, Wrap, apply_units, roles, units};
 use shardc::{Compiler, Module};
 
 fn read(name: &str) -> (Module, Roles) {
     let path = format!("{}/filetests/strategy/{name}", env!("CARGO_MANIFEST_DIR"));
     let module = Compiler::parse(&std::fs::read(path).unwrap()).unwrap();
-    let roles = roles(&module, &Said::default()).unwrap();
+    let roles = roles(&module, &RoleOverrides::default()).unwrap();
     (module, roles)
 }
 

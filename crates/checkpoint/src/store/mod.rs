@@ -25,6 +25,9 @@ use crate::error::{CheckpointError, Result};
 /// appears when all parts are complete.
 const PART: usize = 16 << 20;
 
+/// The reason if a request has no answer: see [`Driver::answer`].
+const PANICKED: &str = "the request panicked; this is a bug in shardc or in the library of the store";
+
 /// A store of checkpoints. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -98,7 +101,7 @@ impl Store {
         let mut waits = self.retry.waits(self.folder.is_none());
         loop {
             let done = self.driver.wait_for(make(Arc::clone(&self.inner), whole.clone()));
-            match done.ok_or_else(|| failed("the store's threads have ended".to_owned()))? {
+            match done.ok_or_else(|| failed(PANICKED.to_owned()))? {
                 Ok(value) => return Ok(value),
                 Err(error) => match waits.next().filter(|_| retry::may_pass(&error)) {
                     Some(wait) => std::thread::sleep(wait),
@@ -135,7 +138,7 @@ impl Store {
         let gone = || CheckpointError::Store {
             action: "writing",
             path: self.shown(path),
-            reason: "the store's threads have ended".to_owned(),
+            reason: PANICKED.to_owned(),
         };
         let whole = self.path(path)?;
         let mut waits = self.retry.waits(self.folder.is_none());

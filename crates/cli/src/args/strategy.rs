@@ -170,6 +170,12 @@ pub(crate) struct FsdpApplyArgs {
     pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) to: ToArgs,
+    /// Print the program after a step of the strategy, or after each step (all), on standard error
+    #[arg(long, value_name = "STEP", value_delimiter = ',', help_heading = "Pass inspection")]
+    pub(crate) print_after: Vec<String>,
+    /// Write the time of each step of the strategy to a file, as a table or, with --format json, as JSON; - for standard output
+    #[arg(long, value_name = "FILE", help_heading = "Pass inspection")]
+    pub(crate) timings: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

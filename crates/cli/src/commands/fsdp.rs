@@ -5,13 +5,14 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use shardc::strategy::{self, Kept, PerParameter, Role, Roles, Settings, Sharding};
+use shardc::strategy::{self, ApplyStep, PerParameter, Role, Roles, Settings, Sharding, StoredBytes};
 use shardc::{CleanOptions, Compiler, Error, InterfaceTensor, Machine, Module};
 use shardc_ir::TensorType;
 use shardc_ir::suggest::EXPORT_NAMES;
 use shardc_passes::cost::traffic::summarize;
 
 use super::printed;
+use crate::apply_steps::WatchSteps;
 use crate::args::{
     FsdpApplyArgs, FsdpArgs, FsdpCommand, FsdpConfigArgs, FsdpEstimateArgs, FsdpRolesArgs, SymbolicArgs,
 };
@@ -62,7 +63,7 @@ fn config(args: &FsdpConfigArgs) -> Result<ExitCode> {
             }
         }
     }
-    outputs.put(&args.output, strategy::written(&answers))?;
+    outputs.put(&args.output, strategy::config_text(&answers))?;
     outputs.commit()?;
     Ok(ExitCode::SUCCESS)
 }
@@ -78,7 +79,7 @@ fn read(
     let mut module = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
     specialize(&mut module, entry, symbolic, source)?;
     let texts: Vec<&str> = role.iter().map(String::as_str).collect();
-    let roles = strategy::said(&module, &texts, loss)
+    let roles = strategy::role_overrides(&module, &texts, loss)
         .and_then(|said| strategy::roles(&module, &said))
         .map_err(|e| source.explain(&e))?;
     Ok((module, roles))
@@ -152,7 +153,10 @@ fn types(module: &Module) -> Vec<String> {
 }
 
 fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
-    let mut outputs = Outputs::plan(&[("--output", &args.to.output)], &[("the input", &args.step.input)])?;
+    let timings = args.timings.as_deref().map(|path| ("--timings", path));
+    let named: Vec<_> = [("--output", args.to.output.as_path())].into_iter().chain(timings).collect();
+    let mut outputs = Outputs::plan(&named, &[("the input", &args.step.input)])?;
+    let mut watch = WatchSteps::new(&args.print_after)?;
     let chosen = args.strategy.chosen(args.strict, ui)?.unwrap_or_default();
     let mut settings = chosen.settings;
     settings.reshard_after_forward = args.reshard_after_forward.or(settings.reshard_after_forward);
@@ -166,11 +170,16 @@ fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
     let located = module.has_locations();
     let mesh = chosen.mesh(args.mesh.as_deref(), &module)?;
     progress.stage("annotate");
-    let warnings = strategy::apply(&mut module, &roles, &settings, &mesh).map_err(|e| source.explain(&e))?;
+    let mut after = |step: &ApplyStep, module: &Module| watch.after(step, module);
+    let warnings = strategy::apply_observed(&mut module, &roles, &settings, &mesh, &mut after)
+        .map_err(|e| source.explain(&e))?;
     progress.stage("print");
     let program = printed(&module, args.to.form, located).map_err(|e| source.explain(&e))?;
     progress.finish();
     ui.warn(&source, &warnings);
+    if let Some(path) = &args.timings {
+        outputs.put(path, watch.timings(ui))?;
+    }
     outputs.put(&args.to.output, program)?;
     outputs.commit()?;
     Ok(ExitCode::SUCCESS)
@@ -259,9 +268,9 @@ fn possible(axes: usize) -> impl Iterator<Item = (&'static str, Sharding)> {
 fn formulas(parameters: f64, devices: u64, nodes: u64) -> Vec<Row> {
     let each = PerParameter::MIXED_ADAM;
     let row = |(name, sharding)| {
-        let Kept { parameters: kept, gradients, optimizer } =
-            strategy::kept(parameters, each, sharding, devices, nodes);
-        let sent = strategy::sent(parameters * each.parameter, sharding, devices, nodes);
+        let StoredBytes { parameters: kept, gradients, optimizer } =
+            strategy::stored_bytes(parameters, each, sharding, devices, nodes);
+        let sent = strategy::sent_bytes(parameters * each.parameter, sharding, devices, nodes);
         Row {
             name,
             parameters: kept as u64,

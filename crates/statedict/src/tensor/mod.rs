@@ -379,8 +379,8 @@ impl Tensor {
         Ok(())
     }
 
-    /// Returns the file and the byte offset of a tensor that is row-major in one file, otherwise `None`. Tensors with an equal file and
-    /// offset share their storage.
+    /// Returns the file and the byte offset of a tensor that is row-major in one file, otherwise `None`. Tensors with equal file,
+    /// offset and length share their storage.
     pub(crate) fn place(&self) -> Option<(*const DataFile, u64)> {
         match &self.data {
             Data::Rows { file, offset } => Some((Arc::as_ptr(file), *offset)),

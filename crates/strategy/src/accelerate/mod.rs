@@ -18,7 +18,7 @@ use shardc_ir::{Class, DType, Diagnostic, Severity, Span};
 use crate::settings::{Prefetch, Settings, Sharding};
 use keys::{Effect, KEYS, Key, Kind, PREFETCH, Place, STRATEGIES, WRAP};
 use parallelism::Sizes;
-pub use questions::{Question, next_question, written};
+pub use questions::{Question, config_text, next_question};
 use values::{chosen, count, is_off, sharding, truth, word};
 
 /// The contents of a configuration file.

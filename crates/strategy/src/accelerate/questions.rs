@@ -103,7 +103,7 @@ pub fn next_question(answers: &[(&'static str, String)]) -> Option<Question> {
 
 /// Returns the file for these answers, as `accelerate config` writes it; empty values are left out.
 #[must_use]
-pub fn written(answers: &[(&'static str, String)]) -> String {
+pub fn config_text(answers: &[(&'static str, String)]) -> String {
     let mut text = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n".to_owned();
     let mut keys: Vec<(&str, &str)> = answers.iter().map(|(key, value)| (*key, value.as_str())).collect();
     keys.retain(|(_, value)| !value.is_empty());
@@ -155,7 +155,7 @@ mod tests {
             "mixed_precision" => "no",
             _ => "",
         });
-        let read = Accelerate::parse(&written(&answers)).unwrap();
+        let read = Accelerate::parse(&config_text(&answers)).unwrap();
         assert_eq!(read.mesh().as_deref(), Some("node=2,fsdp=8"));
         assert_eq!(read.settings.sharding, Sharding::HybridShard);
         assert!(read.model.activation_checkpointing && read.model.compute_dtype.is_none());

@@ -32,7 +32,7 @@ pub(super) struct Context<'a> {
     /// For each batch argument, the dimension that context parallelism shards.
     pub(super) sequences: FxHashMap<ValueId, usize>,
     /// The annotations of arguments in the program.
-    pub(super) said: FxHashMap<ValueId, TensorSharding>,
+    pub(super) annotated: FxHashMap<ValueId, TensorSharding>,
     /// The sharding of each argument.
     pub(super) placed: Vec<TensorSharding>,
     pub(super) warnings: Vec<Diagnostic>,
@@ -79,7 +79,7 @@ impl<'a> Context<'a> {
             tensor_dims: FxHashMap::default(),
             expert_dims: FxHashMap::default(),
             sequences: FxHashMap::default(),
-            said: FxHashMap::default(),
+            annotated: FxHashMap::default(),
             placed: Vec::new(),
             warnings: misspelt(mesh),
             analyses: Analyses::default(),

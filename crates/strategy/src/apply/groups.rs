@@ -11,7 +11,7 @@ pub(super) fn leave(module: &mut Module, context: &mut Context<'_>) {
     let (roles, args) = (context.roles, &context.args);
     let returned =
         module.terminator(context.body).map(|end| module.ops[end].operands.to_vec()).unwrap_or_default();
-    let placed = (0..args.len()).filter(|i| !context.said.contains_key(&args[*i]));
+    let placed = (0..args.len()).filter(|i| !context.annotated.contains_key(&args[*i]));
     let state = placed.filter_map(|i| Some([args[i], *returned.get(roles.arguments[i].next?)?]));
     let state: FxHashSet<ValueId> = state.flatten().collect();
     let mut is_changed = false;

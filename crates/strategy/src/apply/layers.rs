@@ -157,8 +157,8 @@ mod tests {
 
     #[test]
     fn matmuls_of_an_update_are_sharded_by_layer() {
-        let said = [(1, Role::Batch)];
-        let around = around("split-layer-matmuls", STACK, ("full_shard", "fsdp=2"), &said);
+        let given = [(1, Role::Batch)];
+        let around = around("split-layer-matmuls", STACK, ("full_shard", "fsdp=2"), &given);
         assert_eq!(around.added(r#"<@mesh, [{"fsdp"}p1, {?}, {?}]>"#), 2, "the gradient and the product");
     }
 

@@ -13,7 +13,7 @@ pub(super) fn gather(module: &mut Module, context: &mut Context<'_>, otherwise_a
     let is_gathered = |i: &usize| {
         let arg = context.args[*i];
         roles.arguments[*i].role.is_weight()
-            && !context.said.contains_key(&arg)
+            && !context.annotated.contains_key(&arg)
             && !context.placed[*i].same_placement(&context.whole(module, arg))
     };
     let split = (0..context.placed.len()).filter(is_gathered).collect();

@@ -17,15 +17,15 @@ use crate::settings::Sharding;
 impl Context<'_> {
     /// Annotates each argument that has no annotation.
     pub(super) fn shard_arguments(&mut self, module: &mut Module) {
-        self.said = said(module, &self.args);
+        self.annotated = annotations(module, &self.args);
         let read_by_loss = match self.settings.sharding {
             Sharding::Zero1 => read_by_loss(module, self.body, self.roles),
             _ => FxHashSet::default(),
         };
         let mut placed: Vec<TensorSharding> = Vec::with_capacity(self.args.len());
         for (argument, &arg) in self.roles.arguments.iter().zip(&self.args) {
-            if let Some(said) = self.said.get(&arg) {
-                placed.push(said.clone());
+            if let Some(sharding) = self.annotated.get(&arg) {
+                placed.push(sharding.clone());
                 continue;
             }
             let mut sharding = self.of_argument(module, (arg, argument), &read_by_loss);
@@ -80,8 +80,8 @@ impl Context<'_> {
 
     /// Returns the annotated sharding of an argument; without an annotation, its sharding by tensor and expert parallelism only.
     pub(super) fn whole(&self, module: &Module, arg: ValueId) -> TensorSharding {
-        if let Some(said) = self.said.get(&arg).filter(|said| said.mesh == self.mesh) {
-            return said.clone();
+        if let Some(sharding) = self.annotated.get(&arg).filter(|sharding| sharding.mesh == self.mesh) {
+            return sharding.clone();
         }
         let mut sharding = TensorSharding::replicated(self.mesh, module.rank(arg));
         if let Some(&dim) = self.tensor_dims.get(&arg) {
@@ -139,7 +139,7 @@ fn read_by_loss(module: &Module, body: RegionId, roles: &Roles) -> FxHashSet<Val
 }
 
 /// Returns the annotations of arguments in the program.
-fn said(module: &Module, args: &[ValueId]) -> FxHashMap<ValueId, TensorSharding> {
+fn annotations(module: &Module, args: &[ValueId]) -> FxHashMap<ValueId, TensorSharding> {
     let of = |&arg: &ValueId| Some((arg, module.shardings.get(module.shardings.of(arg)?).clone()));
     args.iter().filter_map(of).collect()
 }

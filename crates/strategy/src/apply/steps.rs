@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn stacks_are_arguments_whose_rows_loops_read() {
-        let stacks = |text, said| around("find-stacks", text, ("full_shard", "fsdp=2"), said).stacks;
+        let stacks = |text, given| around("find-stacks", text, ("full_shard", "fsdp=2"), given).stacks;
         assert_eq!(stacks(STACK, &[(1, Role::Batch)]), [0]);
         assert_eq!(stacks(ONE_WEIGHT, &[]), [0_usize; 0]);
     }

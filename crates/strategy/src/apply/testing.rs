@@ -7,7 +7,7 @@ use shardc_stablehlo::{PrintOptions, parse, print};
 
 use super::context::Context;
 use super::steps::ApplyStep;
-use crate::roles::{Role, Said, roles};
+use crate::roles::{Role, RoleOverrides, roles};
 use crate::settings::Settings;
 
 /// A step that trains one weight.
@@ -108,16 +108,16 @@ impl Around {
     }
 }
 
-/// Runs the apply steps up to step `name`, with settings in short form, on a mesh; `said` gives the roles of some arguments. Checks after
+/// Runs the apply steps up to step `name`, with settings in short form, on a mesh; `given` gives the roles of some arguments. Checks after
 /// each step that cached dimension classes are still valid.
 pub(super) fn try_around(
     name: &str,
     text: &str,
     (words, mesh): (&str, &str),
-    said: &[(usize, Role)],
+    given: &[(usize, Role)],
 ) -> Result<Around, Vec<Diagnostic>> {
     let mut module = parse(text).unwrap();
-    let roles = roles(&module, &Said { roles: said.to_vec(), loss: None })?;
+    let roles = roles(&module, &RoleOverrides { roles: given.to_vec(), loss: None })?;
     let settings = Settings::from_words(words)?;
     let mut context =
         Context::new(&mut module, &roles, &settings, &mesh.parse::<MeshSpec>().unwrap().to_mesh())?;
@@ -140,8 +140,8 @@ pub(super) fn try_around(
 }
 
 /// Runs the apply steps up to step `name`, as [`try_around`] does, and panics on an error.
-pub(super) fn around(name: &str, text: &str, how: (&str, &str), said: &[(usize, Role)]) -> Around {
-    try_around(name, text, how, said).unwrap()
+pub(super) fn around(name: &str, text: &str, how: (&str, &str), given: &[(usize, Role)]) -> Around {
+    try_around(name, text, how, given).unwrap()
 }
 
 fn printed(module: &Module) -> String {

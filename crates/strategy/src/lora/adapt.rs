@@ -13,7 +13,7 @@ use super::dropout::Dropout;
 use super::maps::{LinearMap, Product, Side, linear_maps};
 use super::names;
 use super::{Bias, Lora, Parameters};
-use crate::roles::{Roles, Said, forward_roles, roles};
+use crate::roles::{RoleOverrides, Roles, forward_roles, roles};
 
 /// A linear layer with its adapters.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,14 +53,18 @@ pub struct Adapted {
 /// Returns SH1252 if a target matches no linear layer, the rank is below 1, the dropout is not a probability below 1, DoRA or trained
 /// biases are requested, or the program is a training step. Returns SH1250 if there is no entry function, and an error if a call cannot be
 /// inlined.
-pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, Vec<Diagnostic>> {
+pub fn adapt(
+    module: &mut Module,
+    lora: &Lora,
+    overrides: &RoleOverrides,
+) -> Result<Adapted, Vec<Diagnostic>> {
     check(lora).map_err(|error| vec![error])?;
     inline_calls(module)?;
-    let roles = forward_roles(module, said).map_err(|error| vec![error])?;
+    let roles = forward_roles(module, overrides).map_err(|error| vec![error])?;
     let none = || vec![Diagnostic::invalid("SH1250", "the program has no entry function")];
     let (func, body) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))).ok_or_else(none)?;
     let (maps, products) = linear_maps(module, func, body, &roles);
-    if let Some(error) = training_step(module, said, &maps) {
+    if let Some(error) = training_step(module, overrides, &maps) {
         return Err(vec![error]);
     }
     let names: Vec<&str> = maps.iter().map(|map| map.name.as_str()).collect();
@@ -118,8 +122,8 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
 }
 
 /// Returns the error for a program that is a training step: a training step updates the weights, which adapters leave frozen.
-fn training_step(module: &Module, said: &Said, maps: &[LinearMap]) -> Option<Diagnostic> {
-    let roles = roles(module, said).ok()?;
+fn training_step(module: &Module, overrides: &RoleOverrides, maps: &[LinearMap]) -> Option<Diagnostic> {
+    let roles = roles(module, overrides).ok()?;
     let updated =
         |map: &&LinearMap| roles.arguments.get(map.weight).is_some_and(|argument| argument.next.is_some());
     let map = maps.iter().find(updated)?;

@@ -7,17 +7,21 @@ use super::batch::batch_dims;
 use super::facts::{Facts, Trains};
 use super::loss::note_loss;
 use super::state::state_roles;
-use super::{Argument, Role, Roles, Said};
+use super::{Argument, Role, RoleOverrides, Roles};
 
 /// Infers the roles of the arguments of an entry function without calls.
 ///
 /// # Errors
 /// Returns SH1250 if there is no entry function, or if no result is a loss and the user names no parameters.
-pub(super) fn classify(module: &Module, said: &Said, trains: Trains) -> Result<Roles, Diagnostic> {
+pub(super) fn classify(
+    module: &Module,
+    overrides: &RoleOverrides,
+    trains: Trains,
+) -> Result<Roles, Diagnostic> {
     let mut facts = Facts::of(module, trains)?;
-    note_loss(&mut facts, said, trains)?;
+    note_loss(&mut facts, overrides, trains)?;
     let mut roles: Vec<Option<Role>> = vec![None; facts.args.len()];
-    for &(i, role) in &said.roles {
+    for &(i, role) in &overrides.roles {
         if let Some(place) = roles.get_mut(i) {
             *place = Some(role);
         }
@@ -35,7 +39,7 @@ pub(super) fn classify(module: &Module, said: &Said, trains: Trains) -> Result<R
         }
     }
     let mut roles: Vec<Role> = roles.into_iter().flatten().collect();
-    freeze_unchanged(&facts, &mut roles, said);
+    freeze_unchanged(&facts, &mut roles, overrides);
     let of = parameters_of(&facts, &roles);
     let func = &module.funcs[facts.func];
     let arguments = roles.iter().enumerate().map(|(i, &role)| Argument {
@@ -53,7 +57,7 @@ pub(super) fn classify(module: &Module, said: &Said, trains: Trains) -> Result<R
 ///
 /// If no parameter changes, the step only accumulates gradients, and all parameters stay trained. A parameter with optimizer state or an
 /// accumulator also stays trained: another step trains it.
-fn freeze_unchanged(facts: &Facts<'_>, roles: &mut [Role], said: &Said) {
+fn freeze_unchanged(facts: &Facts<'_>, roles: &mut [Role], overrides: &RoleOverrides) {
     let is_unchanged = |i: usize| facts.next_value(i) == Some(facts.args[i]);
     let is_parameter = |roles: &[Role], i: usize| roles[i] == Role::Parameter;
     if !(0..roles.len()).any(|i| is_parameter(roles, i) && facts.next[i].is_some() && !is_unchanged(i)) {
@@ -61,8 +65,8 @@ fn freeze_unchanged(facts: &Facts<'_>, roles: &mut [Role], said: &Said) {
     }
     let of = parameters_of(facts, roles);
     for i in 0..roles.len() {
-        let is_said = said.roles.iter().any(|&(j, _)| i == j);
-        if is_parameter(roles, i) && is_unchanged(i) && !of.contains(&Some(i)) && !is_said {
+        let is_given = overrides.roles.iter().any(|&(j, _)| i == j);
+        if is_parameter(roles, i) && is_unchanged(i) && !of.contains(&Some(i)) && !is_given {
             roles[i] = Role::FrozenParameter;
         }
     }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashMap;
 use shardc_ir::{Diagnostic, OpId};
 
-use super::Said;
+use super::RoleOverrides;
 use super::dependence::is_number;
 use super::facts::{Facts, Trains};
 use super::state::trained_by;
@@ -14,13 +14,17 @@ use super::state::trained_by;
 ///
 /// # Errors
 /// Returns SH1250 if no result is a loss and the user names no parameters.
-pub(super) fn note_loss(facts: &mut Facts<'_>, said: &Said, trains: Trains) -> Result<(), Diagnostic> {
+pub(super) fn note_loss(
+    facts: &mut Facts<'_>,
+    overrides: &RoleOverrides,
+    trains: Trains,
+) -> Result<(), Diagnostic> {
     // A loss is recognized by the state, or the arguments with gradients, that it depends on.
     let moved: Vec<bool> =
         facts.next.iter().zip(&facts.gradient).map(|(n, g)| n.is_some() || g.is_some()).collect();
     let returned = facts.returned;
-    facts.loss = said.loss.filter(|&i| i < returned.len()).or_else(|| loss(facts, &moved));
-    let says_parameters = said.roles.iter().any(|(_, role)| role.is_weight());
+    facts.loss = overrides.loss.filter(|&i| i < returned.len()).or_else(|| loss(facts, &moved));
+    let says_parameters = overrides.roles.iter().any(|(_, role)| role.is_weight());
     if facts.loss.is_none() && !says_parameters && trains == Trains::Yes {
         let message = "no result of the program is a floating-point scalar that depends on its arguments";
         let hint = "a training step returns its loss; name the result that is the loss, or the parameters";

@@ -154,7 +154,7 @@ impl Roles {
 
 /// Roles and the loss as stated by the user; the rest is inferred.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct RoleOverrides {
     /// Roles, each with the index of the argument.
     pub roles: Vec<(usize, Role)>,
     /// The result that is the loss.
@@ -166,14 +166,14 @@ pub struct Said {
 /// # Errors
 /// Returns an error if there is no entry function, if its calls cannot be inlined, or if no result is a loss (SH1250) and no parameters
 /// are named.
-pub fn roles(module: &Module, said: &Said) -> Result<Roles, Vec<Diagnostic>> {
+pub fn roles(module: &Module, overrides: &RoleOverrides) -> Result<Roles, Vec<Diagnostic>> {
     let mut inlined = module.clone();
     shardc_analysis::transforms::inline::inline_calls(&mut inlined)?;
-    classify(&inlined, said, Trains::Yes).map_err(|diagnostic| vec![diagnostic])
+    classify(&inlined, overrides, Trains::Yes).map_err(|diagnostic| vec![diagnostic])
 }
 
 /// Infers the roles of the arguments of a forward-only program without calls: floating-point arguments outside the batch are frozen
 /// parameters.
-pub(crate) fn forward_roles(module: &Module, said: &Said) -> Result<Roles, Diagnostic> {
-    classify(module, said, Trains::No)
+pub(crate) fn forward_roles(module: &Module, overrides: &RoleOverrides) -> Result<Roles, Diagnostic> {
+    classify(module, overrides, Trains::No)
 }

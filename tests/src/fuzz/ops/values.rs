@@ -8,7 +8,7 @@ use crate::fuzz::Rng;
 /// Creates an array of element type `dtype` with contents `how`:
 ///
 /// * `wide`: numbers of both signs; `positive`: 0.5 to 2, 1 to 3; `small`: magnitudes below one;
-/// * `index N`: -2 to N + 1; `inside N`: 0 to N - 1; `each N`: 0, 1, 2 and so on in random order, without repetition;
+/// * `index N`: -2 to N + 1; `inside N`: 0 to N - 1; `each`: 0, 1, 2 and so on in random order, without repetition;
 /// * `sorted N`; `only V`; `definite`: symmetric positive definite matrices.
 pub(super) fn filled(
     how: &str,

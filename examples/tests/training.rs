@@ -8,12 +8,20 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use shardc::runtime::{Environment, PluginKind, plugin};
+use shardc_filetest::quick::xla_flags_for_training;
 use shardc_filetest::sample::is_thorough;
 use shardc_filetest::skip::{Need, skip};
 
+/// A command that runs an example, with compiler flags for programs that run many steps.
+fn example(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env("XLA_FLAGS", xla_flags_for_training());
+    command
+}
+
 /// The loss of each step.
 fn losses(program: &str, arguments: &[&str]) -> Vec<f64> {
-    losses_of(Command::new(program).arg("--losses").args(arguments).output().unwrap())
+    losses_of(example(program).arg("--losses").args(arguments).output().unwrap())
 }
 
 fn losses_of(output: Output) -> Vec<f64> {
@@ -73,7 +81,7 @@ fn decoder_trains() {
 fn start(program: &str, arguments: &[&str], count: usize) -> Vec<Child> {
     let at = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let of = |index: usize| {
-        Command::new(program)
+        example(program)
             .arg("--losses")
             .args(arguments)
             .env("SHARDC_PROCESS_ID", index.to_string())
@@ -285,7 +293,7 @@ fn killed_run_resumes() {
     let saving = [&short[..], &["--checkpoints", folder, "--save-every", "3"]].concat();
     let slow = [&saving[..], &["--pause", "300", "--losses"]].concat();
     let started = |arguments: &[&str]| {
-        Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        example(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
     let until = |step: u64| {
         let end = Instant::now() + Duration::from_secs(120);

@@ -13,7 +13,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use shardc_filetest::{
     program::FEATURES,
-    quick::xla_flags_for_tests,
+    quick::xla_flags,
     sample, shared,
     skip::{self, Need},
 };
@@ -200,18 +200,23 @@ fn one_build(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
     let linted = || -> Result<Command> {
         let mut command = cargo();
         one_build::with_clippy(&mut command)?;
-        command.env("XLA_FLAGS", xla_flags_for_tests());
+        command.env("XLA_FLAGS", xla_flags());
         Ok(command)
     };
-    let shardc = workspace.build_shardc_with(&mut linted()?, &ALL_STORES)?;
+    let tests: &[&str] =
+        if which(NEXTEST).is_some() { &["nextest", "run"] } else { &["test", "--all-targets"] };
+    let of_tests = |more: &[&str]| -> Result<Command> {
+        let mut command = linted()?;
+        command.args(tests).arg("--workspace").args(ALL_STORES).args(more);
+        Ok(command)
+    };
+    process::run(&mut of_tests(&["--no-run"])?)?;
+    let shardc = workspace.program(false, "shardc");
     setup::plugins(&shardc, &[])?;
-    let tests =
-        if which(NEXTEST).is_some() { ["nextest", "run"].as_slice() } else { &["test", "--all-targets"] };
-    let mut run = linted()?;
-    run.env("SHARDC_BIN", shardc).args(tests).args(["--workspace", "--no-fail-fast"]).args(ALL_STORES);
-    process::run(&mut run)?;
+    process::run(of_tests(&["--no-fail-fast"])?.env("SHARDC_BIN", shardc))?;
     let mut doctests = linted()?;
-    one_build::with_documentation(&mut doctests, &workspace.scratch("doc")?)?;
+    let xtask = workspace.program(false, "xtask");
+    one_build::with_documentation(&mut doctests, &xtask, &workspace.scratch("doc")?)?;
     process::run(doctests.args(["test", "--workspace", "--doc"]).args(ALL_STORES))
 }
 
@@ -220,20 +225,24 @@ fn nextest(workspace: &Workspace, cargo: impl Fn() -> Command, selection: &[&str
     if !selection.is_empty() && which(NEXTEST).is_none() {
         bail!("cannot select tests without `cargo-nextest`: run `cargo install cargo-nextest`");
     }
-    // nextest starts a process for each test; `shardc` is built first, so that these processes do not call cargo.
-    let shardc = workspace.build_shardc()?;
+    // The build of the tests includes `shardc`. A build of `shardc` alone would select other features of dependencies, and compile all
+    // crates twice.
+    let of_tests = || {
+        let mut command = cargo();
+        command.args(["nextest", "run", "--workspace"]).args(FEATURES);
+        command
+    };
+    process::run(of_tests().arg("--no-run"))?;
+    let shardc = workspace.program(false, "shardc");
     setup::plugins(&shardc, &[])?;
-    let mut run = cargo();
-    run.env("SHARDC_BIN", shardc);
-    run.args(["nextest", "run", "--workspace", "--no-fail-fast"]).args(FEATURES);
-    process::run(run.args(selection))
+    process::run(of_tests().env("SHARDC_BIN", shardc).arg("--no-fail-fast").args(selection))
 }
 
 /// Makes commands minimize XLA's compile time, which is most of the time of tests that execute programs.
 fn quick_xla(cargo: impl Fn() -> Command) -> impl Fn() -> Command {
     move || {
         let mut command = cargo();
-        command.env("XLA_FLAGS", xla_flags_for_tests());
+        command.env("XLA_FLAGS", xla_flags());
         command
     }
 }

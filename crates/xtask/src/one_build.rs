@@ -32,15 +32,19 @@ pub(crate) fn with_clippy(command: &mut Command) -> Result<&mut Command> {
     Ok(command.env("RUSTC_WORKSPACE_WRAPPER", clippy).env("CLIPPY_ARGS", "-Dwarnings"))
 }
 
-/// Makes `cargo test --doc` also write the documentation of each library into the folder `pages`; warnings are errors.
+/// Makes `cargo test --doc` also write the documentation of each library into the folder `pages`; warnings are errors. `xtask` is the path of
+/// this program, which cargo may have built again since it started.
 ///
 /// # Errors
-/// The path of this program or of rustdoc is unknown.
-pub(crate) fn with_documentation<'c>(command: &'c mut Command, pages: &Path) -> Result<&'c mut Command> {
+/// The path of rustdoc is unknown.
+pub(crate) fn with_documentation<'c>(
+    command: &'c mut Command,
+    xtask: &Path,
+    pages: &Path,
+) -> Result<&'c mut Command> {
     let rustdoc = env::var_os("RUSTDOC").map(PathBuf::from).or_else(|| which("rustdoc"));
     let rustdoc = rustdoc.context("there is no `rustdoc` on the PATH")?;
-    let program = env::current_exe().context("finding the path of this program")?;
-    Ok(command.env("RUSTDOC", program).env(RUSTDOC, rustdoc).env(PAGES, pages))
+    Ok(command.env("RUSTDOC", xtask).env(RUSTDOC, rustdoc).env(PAGES, pages))
 }
 
 /// Runs as rustdoc if cargo started this program in place of it, and returns the exit code. Before doctests run, the documentation of the

@@ -3,7 +3,6 @@
 use std::{
     env,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use anyhow::{Context, Result, ensure};
@@ -56,12 +55,8 @@ impl Workspace {
     /// # Errors
     /// The build fails.
     pub fn build_shardc(&self) -> Result<PathBuf> {
-        self.build_shardc_with(cargo().current_dir(&self.root), &FEATURES)
-    }
-
-    /// Builds the program `shardc` with the given command of cargo and features, and returns its path.
-    pub(crate) fn build_shardc_with(&self, cargo: &mut Command, features: &[&str]) -> Result<PathBuf> {
-        process::run(cargo.args(["build", "--workspace", "--bin", "shardc"]).args(features))?;
+        let build = ["build", "--workspace", "--bin", "shardc"];
+        process::run(cargo().current_dir(&self.root).args(build).args(FEATURES))?;
         Ok(self.program(false, "shardc"))
     }
 

@@ -308,10 +308,10 @@ fn killed_run_resumes() {
     killed.wait().unwrap();
     // The next process resumes on another mesh, until SIGTERM.
     let other = [&slow[..], &["--fsdp", "hybrid_shard", "--mesh", "node=2,fsdp=2"]].concat();
-    let mut told = started(&other);
+    let mut terminated = started(&other);
     until(6);
-    let sent = Command::new("kill").args(["-TERM", &told.id().to_string()]).status().unwrap();
-    assert!(sent.success() && told.wait().unwrap().success());
+    let sent = Command::new("kill").args(["-TERM", &terminated.id().to_string()]).status().unwrap();
+    assert!(sent.success() && terminated.wait().unwrap().success());
     let rest = losses(program, &saving);
     assert!(rest.len() < 9 && !rest.is_empty(), "{} steps were left", rest.len());
     for (a, b) in rest.iter().rev().zip(whole.iter().rev()) {

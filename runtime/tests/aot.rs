@@ -157,8 +157,8 @@ fn plugin_crash_is_reported() {
             other => panic!("{other:?}"),
         }
     };
-    let said = broken(&std::env::current_exe().unwrap());
-    assert!(said.contains("it is not a shared library"), "{said}");
+    let reason = broken(&std::env::current_exe().unwrap());
+    assert!(reason.contains("it is not a shared library"), "{reason}");
     let crashes = directory.path().join("crashes");
     std::fs::write(&crashes, "#!/bin/sh\nkill -BUS $$\n").unwrap();
     std::fs::set_permissions(&crashes, std::fs::Permissions::from_mode(0o755)).unwrap();

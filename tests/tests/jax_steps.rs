@@ -20,7 +20,7 @@ use shardc_tests::skip::{Need, skipped};
 use shardc_tests::training::{JaxStep, jax_steps, with_both_signs};
 
 /// Steps whose state is recognized only by donations, because the next values are not elementwise functions of the state.
-const TOLD_BY_DONATION: &[&str] = &[
+const NEEDS_DONATION: &[&str] = &[
     "accumulated_only",
     "delayed_scaling",
     "lbfgs",
@@ -81,12 +81,12 @@ fn known(steps: &Steps) -> Result<(), String> {
         check(&module, "")?;
         check(&step.with_norms(), ", norms returned")?;
         donate_nothing(&mut module);
-        if TOLD_BY_DONATION.contains(&name.as_str()) {
+        if NEEDS_DONATION.contains(&name.as_str()) {
             let mut missed = String::new();
             let found = roles(&module, &RoleOverrides::default());
             found.iter().for_each(|found| report_faults(name, step, found, &mut missed));
             if found.is_ok() && missed.is_empty() {
-                writeln!(faults, "{name} needs no donation: strike it from TOLD_BY_DONATION").unwrap();
+                writeln!(faults, "{name} needs no donation: strike it from NEEDS_DONATION").unwrap();
             }
             continue;
         }

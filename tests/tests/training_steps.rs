@@ -65,14 +65,14 @@ fn main() -> ExitCode {
 
 fn same_losses(bytes: &[u8]) -> Result<(), String> {
     let Some(client) = client()? else { return Ok(()) };
-    let said = |e: shardc::Error| e.to_string();
-    let original = Compiler::read(bytes).map_err(said)?;
+    let message = |e: shardc::Error| e.to_string();
+    let original = Compiler::read(bytes).map_err(message)?;
     let mut step = original.clone();
     inline_calls(&mut step).map_err(|e| e[0].to_string())?;
-    let interface = Compiler::new().partition_module(original.clone()).map_err(said)?.interface;
+    let interface = Compiler::new().partition_module(original.clone()).map_err(message)?.interface;
     let loss = loss(&step)?;
     let wrt = parameters(&step, loss);
-    let mut inputs = exec::random_inputs(&interface, 1).map_err(said)?;
+    let mut inputs = exec::random_inputs(&interface, 1).map_err(message)?;
     for &i in &wrt {
         // Weights of both signs, to avoid saturation.
         let weights: Vec<f64> = numbers(&inputs[i]).iter().map(|x| (x - 0.5) / 2.0).collect();
@@ -83,7 +83,7 @@ fn same_losses(bytes: &[u8]) -> Result<(), String> {
         return Err("the loss depends on no state".to_owned());
     }
     let mut gradient = only_result(&step, loss);
-    autodiff::value_and_grad(&mut gradient, &wrt).map_err(said)?;
+    autodiff::value_and_grad(&mut gradient, &wrt).map_err(message)?;
     let ours = run(&client, &gradient, &inputs)?;
     let theirs = matching(&client, &step, &wrt, &inputs, &ours[1..])?;
     let replaced = replaced(&step, gradient, &theirs);
@@ -101,7 +101,7 @@ fn same_losses(bytes: &[u8]) -> Result<(), String> {
         return Err(format!("no step changes the loss: {before:?}"));
     }
 
-    let output = Compiler::new().partition_module(replaced.clone()).map_err(said)?;
+    let output = Compiler::new().partition_module(replaced.clone()).map_err(message)?;
     let reference = Reference::new(&client, replaced, &output)?;
     match compare(&client, &reference, &output) {
         Verdict::Equal => Ok(()),
@@ -203,9 +203,9 @@ fn matching(
         .flat_map(|&op| step.ops[op].results.to_vec())
         .filter(|&v| types.contains(&step.values[v].ty))
         .collect();
-    let mut told = step.clone();
-    give_back(&mut told, &candidates);
-    let values = run(client, &told, inputs)?;
+    let mut with_results = step.clone();
+    give_back(&mut with_results, &candidates);
+    let values = run(client, &with_results, inputs)?;
     let values: Vec<Vec<f64>> = values.iter().map(numbers).collect();
     let mut out = Vec::new();
     for ((&ty, gradient), &i) in types.iter().zip(ours).zip(wrt) {

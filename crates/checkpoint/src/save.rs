@@ -91,8 +91,8 @@ pub(crate) fn write(
         }
         Ok(digest(state))
     };
-    let said = agree(processes, &step("begin"), begin())?;
-    let slices = all_slices(&said, state)?;
+    let messages = agree(processes, &step("begin"), begin())?;
+    let slices = all_slices(&messages, state)?;
     check_slices(&state.entries, &slices)?;
     // Deletes the files of a failed save. If the deletion fails, its error is ignored: the files only take space, and the next save
     // deletes them.
@@ -131,7 +131,7 @@ fn digest(state: &State) -> Vec<u8> {
 }
 
 /// Parses the messages of all processes, and returns the slices of each. It is an error if the entries or metadata of a process differ.
-fn all_slices(said: &[Vec<u8>], state: &State) -> Result<Vec<Vec<Slice>>> {
+fn all_slices(messages: &[Vec<u8>], state: &State) -> Result<Vec<Vec<Slice>>> {
     let own = digest(state);
     let own = own.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let parse = |(process, value): (usize, &Vec<u8>)| {
@@ -151,7 +151,7 @@ fn all_slices(said: &[Vec<u8>], state: &State) -> Result<Vec<Vec<Slice>>> {
         let slices: Option<Vec<Slice>> = lines.map(slice).collect();
         slices.ok_or_else(|| CheckpointError::Process(format!("process {process} sent an invalid message")))
     };
-    said.iter().enumerate().map(parse).collect()
+    messages.iter().enumerate().map(parse).collect()
 }
 
 /// Writes the blocks of this process; returns the total size of their files in bytes.

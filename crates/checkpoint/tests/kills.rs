@@ -233,13 +233,13 @@ fn kill(place: &Place) -> Result<(), Failed> {
         } else {
             child.kill().unwrap();
         }
-        let said: Vec<String> = lines.map(Result::unwrap).collect();
+        let printed: Vec<String> = lines.map(Result::unwrap).collect();
         let status = child.wait().unwrap();
         let whole = |word: &str| -> Option<u64> {
-            said.iter().rev().find_map(|line| line.strip_prefix(word)?.trim().parse().ok())
+            printed.iter().rev().find_map(|line| line.strip_prefix(word)?.trim().parse().ok())
         };
         if is_asked && (!status.success() || whole("ended").is_none()) {
-            return Err(format!("kill {number}: the run ended on request with {status}: {said:?}").into());
+            return Err(format!("kill {number}: the run ended on request with {status}: {printed:?}").into());
         }
         found_half += u64::from(place.steps() > shardc_checkpoint::steps(&store, "run").unwrap().len());
         let run = manager(&store);

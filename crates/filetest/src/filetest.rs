@@ -92,8 +92,8 @@ impl FileTest {
             }
         }
         if outcome.is_ok() && !done.is_empty() {
-            outcome = self.commands(file, scratch, path, None).map_err(|said| {
-                format!("RUN: lines with the same check prefix need different check lines\n{said}")
+            outcome = self.commands(file, scratch, path, None).map_err(|message| {
+                format!("RUN: lines with the same check prefix need different check lines\n{message}")
             });
         }
         (done, outcome)

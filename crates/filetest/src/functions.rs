@@ -138,24 +138,24 @@ impl Checker<'_> {
         let Some(options) = &run.check else {
             return Ok(self.bash(&substitute(run.line, &file, self.scratch), None)?.is_ok());
         };
-        let (said, printed) = self.printed(run, &file)?;
-        Ok(said.is_ok() && filecheck::check(text, "", &printed, options).is_ok())
+        let (outcome, printed) = self.printed(run, &file)?;
+        Ok(outcome.is_ok() && filecheck::check(text, "", &printed, options).is_ok())
     }
 
     /// Runs the command of a line without FileCheck; returns its outcome and its output.
     fn printed(&self, run: &Run<'_>, file: &Path) -> Result<(Result<(), String>, String), String> {
         let printed = self.scratch.join("printed");
-        let said = self.bash(&substitute(run.command, file, self.scratch), Some(&printed))?;
+        let outcome = self.bash(&substitute(run.command, file, self.scratch), Some(&printed))?;
         let bytes =
             fs::read(&printed).map_err(|error| format!("cannot read {}: {error}", printed.display()))?;
-        Ok((said, String::from_utf8_lossy(&bytes).into_owned()))
+        Ok((outcome, String::from_utf8_lossy(&bytes).into_owned()))
     }
 
     fn program(&self, program: &str, run: &Run<'_>) -> Result<Vec<Outcome>, String> {
         let file = self.write("program.mlir", program)?;
-        let (said, printed) = self.printed(run, &file)?;
+        let (outcome, printed) = self.printed(run, &file)?;
         let blocks = run.blocks(program);
-        let ran = said.map_err(|said| format!("{said}{printed}"));
+        let ran = outcome.map_err(|error| format!("{error}{printed}"));
         let label = |block: &Block| Some((block.label, block.name.clone()));
         let Some(options) = run.check.as_ref().filter(|_| ran.is_ok() && blocks.checks()) else {
             if blocks.blocks.is_empty() {
@@ -210,8 +210,12 @@ impl Checker<'_> {
             .stderr(Stdio::piped())
             .output()
             .map_err(|e| format!("cannot start bash: {e}"))?;
-        let said = String::from_utf8_lossy(&out.stderr);
-        Ok(if out.status.success() { Ok(()) } else { Err(format!("$ {command}\n{said}({})\n", out.status)) })
+        let stderr = String::from_utf8_lossy(&out.stderr);
+        Ok(if out.status.success() {
+            Ok(())
+        } else {
+            Err(format!("$ {command}\n{stderr}({})\n", out.status))
+        })
     }
 }
 

@@ -42,9 +42,9 @@ pub fn command(shardc: &Path, subcommand: &str, file: &Path, program: &Value) ->
 pub fn estimated(partition: &mut Command) -> Result<Value> {
     partition.args(["--summary", "--format", "json", "-o", "-"]);
     let out = partition.output().with_context(|| format!("starting {partition:?}"))?;
-    let said = String::from_utf8_lossy(&out.stderr);
-    ensure!(out.status.success(), "{partition:?} failed: {said}");
-    let mut lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let stderr = String::from_utf8_lossy(&out.stderr);
+    ensure!(out.status.success(), "{partition:?} failed: {stderr}");
+    let mut lines = stderr.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let summary = lines.find(|json| json["type"] == "summary").context("there is no summary")?;
     Ok(summary["memory"].clone())
 }

@@ -28,8 +28,8 @@ pub fn stand_in() -> Option<ExitCode> {
     let done = match Path::new(&name).file_name()?.to_str()? {
         "FileCheck" => match filecheck::run(arguments) {
             Ok(()) => Ok(ExitCode::SUCCESS),
-            Err(said) => {
-                eprint!("{said}");
+            Err(message) => {
+                eprint!("{message}");
                 Ok(ExitCode::FAILURE)
             }
         },

@@ -52,7 +52,7 @@ fn conflicting_lines_are_reported() -> Result<(), Failed> {
     let (dir, path, test) = set_up(text)?;
     let (changed, outcome) = test.bless(&dir.path().join("a.mlir"), dir.path(), &path);
     assert!(changed.contains("a b c 1") && changed.contains("a b c 2"), "{changed}");
-    assert!(outcome.is_err_and(|said| said.contains("need different check lines")));
+    assert!(outcome.is_err_and(|message| message.contains("need different check lines")));
     Ok(())
 }
 
@@ -60,8 +60,8 @@ fn without_bless_nothing_is_rewritten() -> Result<(), Failed> {
     let text = "// RUN: echo a b | FileCheck %s\n// CHECK: a b c\n";
     let (dir, path, test) = set_up(text)?;
     let file = dir.path().join("a.mlir");
-    let said = test.run(&file, dir.path(), &path).err().unwrap_or_default();
-    assert!(said.contains("a.mlir:2: error: CHECK: \"a b c\" is not in the input"), "{said}");
+    let message = test.run(&file, dir.path(), &path).err().unwrap_or_default();
+    assert!(message.contains("a.mlir:2: error: CHECK: \"a b c\" is not in the input"), "{message}");
     assert_eq!(fs::read_to_string(&file)?, text);
     Ok(())
 }

@@ -161,10 +161,10 @@ fn with_causes(
     entries: &IndexMap<String, Entry<'_>>,
     end: &'static Location<'static>,
 ) -> GraphErrors {
-    let (mut told, mut has_cause) = (Vec::new(), false);
+    let (mut reported, mut has_cause) = (Vec::new(), false);
     for error in errors.0 {
         let (ErrorKind::Escaped { of }, true) = (&error.kind, error.location == end) else {
-            told.push(error);
+            reported.push(error);
             continue;
         };
         // The failed operation annotated the next value with the sharding of the variable.
@@ -178,13 +178,13 @@ fn with_causes(
                 "the variable {name:?} is set inside the closure of {of}: return the next value from the closure, and set the variable \
                  to the result"
             );
-            told.push(GraphError { kind: ErrorKind::Operands(text), location, operands: Vec::new() });
+            reported.push(GraphError { kind: ErrorKind::Operands(text), location, operands: Vec::new() });
             has_cause = true;
         } else if !has_cause {
-            told.push(error);
+            reported.push(error);
         }
     }
-    GraphErrors(told)
+    GraphErrors(reported)
 }
 
 /// Warns about parameters that a training step does not update.

@@ -381,11 +381,11 @@ impl<'g> Scope<'g> {
         let mut entries = self.entries.borrow_mut();
         // At most one error is reported for all variables that are set in loops.
         let trip = self.trips.last();
-        let is_said = trip.is_some() && entries.values().any(|entry| entry.is_refused);
+        let is_reported = trip.is_some() && entries.values().any(|entry| entry.is_refused);
         let text = match (entries.get_mut(name), trip) {
             _ if next.is_poisoned() => return,
             (None, _) => format!("there is no variable named {name:?}"),
-            (Some(_), Some(_)) if is_said => return,
+            (Some(_), Some(_)) if is_reported => return,
             (Some(entry), Some(trip)) => {
                 entry.is_refused = true;
                 self.graph.refuse(&[], trip.cannot_set(name));

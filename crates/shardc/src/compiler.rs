@@ -511,8 +511,8 @@ impl Compiler {
     ) -> Result<Option<Output>, Error> {
         let Propagated { mut module, mut warnings, entry, kept } = imported;
         // An axis that shards nothing in the entry function may shard values in a function that is partitioned separately.
-        let is_told = |warning: &Diagnostic| kept.is_empty() || warning.code != "SH0911";
-        warnings.extend(not_meant(&module, entry).into_iter().filter(is_told));
+        let is_reported = |warning: &Diagnostic| kept.is_empty() || warning.code != "SH0911";
+        warnings.extend(not_meant(&module, entry).into_iter().filter(is_reported));
         // Partitioning uses all propagation rules, and writes no debugging attributes.
         let provenance = self.options.propagate.provenance;
         let propagate = PropagateOptions { provenance, ..PropagateOptions::default() };

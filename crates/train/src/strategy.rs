@@ -54,8 +54,8 @@ pub fn roles_of(step: &StepProgram) -> Result<Roles, Error> {
         Kind::Counter => Role::Step,
         Kind::Key => Role::RngKey,
     };
-    let said = step.variables.iter().zip(&step.arguments).map(|(v, &i)| (i, role(v.kind))).collect();
-    let mut roles = roles(&step.module, &RoleOverrides { roles: said, loss: None })?;
+    let overrides = step.variables.iter().zip(&step.arguments).map(|(v, &i)| (i, role(v.kind))).collect();
+    let mut roles = roles(&step.module, &RoleOverrides { roles: overrides, loss: None })?;
     let place = |name: &str| step.variables.iter().position(|v| v.name == name);
     for ((variable, &i), &next) in step.variables.iter().zip(&step.arguments).zip(&step.results) {
         let of = variable.of.as_deref().and_then(place).map(|v| step.arguments[v]);

@@ -189,8 +189,8 @@ fn address(workspace: &Workspace, parts: &[Part]) -> Result<()> {
 /// cannot be loaded with a sanitizer.
 fn host() -> Result<String> {
     let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc")));
-    let said = process::output(rustc.arg("-vV"))?;
-    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
+    let version = process::output(rustc.arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).context("the output of `rustc -vV` has no host")
 }
 

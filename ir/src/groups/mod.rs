@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_told_in_strides_is() {
+    fn strided_groups_are_recognized() {
         assert!(strided(&[&[0]]));
         assert!(strided(&[&[0, 1, 2, 3]]));
         assert!(strided(&[&[0, 4, 1, 5, 2, 6, 3, 7]]));

@@ -22,24 +22,24 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     };
     let text = fs::read_to_string(&path)?;
-    let said = |errors: Vec<shardc_ir::Diagnostic>| render(&errors, &path, &text, false);
+    let rendered = |errors: Vec<shardc_ir::Diagnostic>| render(&errors, &path, &text, false);
     let before = resident("VmRSS:");
     let (module, read) = timed(|| parse(&text));
-    let mut module = module.map_err(said)?;
+    let mut module = module.map_err(rendered)?;
     let (imported, import) = timed(|| match is_annotated(&module) {
         true => import_gspmd(&mut module, None).map(drop),
         false => Ok(()),
     });
-    imported.map_err(said)?;
+    imported.map_err(rendered)?;
     let (inlined, inline) = timed(|| inline_calls(&mut module));
-    inlined.map_err(said)?;
+    inlined.map_err(rendered)?;
     let ops = operations(&module);
     let module_bytes = resident("VmRSS:") - before;
     // Resets the high-water mark.
     let _ = fs::write("/proc/self/clear_refs", "5");
     let low = resident("VmRSS:");
     let (report, seconds) = timed(|| propagate(&mut module, &PropagateOptions::default()));
-    let report = report.map_err(said)?;
+    let report = report.map_err(rendered)?;
     let bytes = resident("VmHWM:") - low;
     println!(
         r#"{{"seconds": {{"read": {read}, "import": {import}, "inline": {inline}, "propagate": {seconds}}}, "ops": {ops}, "visits": {}, "updates": {}, "module": {module_bytes}, "bytes": {bytes}}}"#,

@@ -448,10 +448,10 @@ pub const PASSES: &[Pass] = &[
         options: &[TARGET, PROCESSES],
         apply: |module, context| {
             let processes = context.options.value(PROCESSES).parse().unwrap_or(1);
-            let said = module.num_partitions().zip(module.num_replicas()).map(|(p, r)| p.max(r) as usize);
+            let devices = module.num_partitions().zip(module.num_replicas()).map(|(p, r)| p.max(r) as usize);
             let options = BackendOptions {
                 spmd_mode: context.mode,
-                num_devices: said.filter(|_| processes > 1),
+                num_devices: devices.filter(|_| processes > 1),
                 backend: match context.options.value(TARGET) {
                     "cpu" => Backend::Cpu,
                     "gpu" => Backend::Gpu,

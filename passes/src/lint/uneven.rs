@@ -44,12 +44,12 @@ fn overfull_dim(mesh: &Mesh, ty: &TensorType, sharding: &TensorSharding) -> Opti
 /// [`more_parts_than_elements`].
 pub(super) fn parameters(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let (base, func) = (subject.base, &subject.module.funcs[subject.func]);
-    let is_told = |ty: &TensorType, given: Option<&TensorSharding>| {
+    let is_overfull = |ty: &TensorType, given: Option<&TensorSharding>| {
         given.is_some_and(|given| overfull_dim(&base.meshes[given.mesh], ty, given).is_some())
     };
     let mut out = Vec::new();
     for (i, ty, sharding) in subject.args() {
-        if is_told(ty, base.shardings.sharding_of(base.regions[subject.body].args[i])) {
+        if is_overfull(ty, base.shardings.sharding_of(base.regions[subject.body].args[i])) {
             continue;
         }
         let what = subject.arg_text(i);
@@ -57,7 +57,7 @@ pub(super) fn parameters(subject: &Subject<'_>) -> Vec<Diagnostic> {
     }
     for (i, ty, sharding) in subject.results() {
         let given = base.funcs[subject.func].res_shardings.get(i).and_then(|id| id.expand());
-        if is_told(ty, given.map(|id| base.shardings.get(id))) {
+        if is_overfull(ty, given.map(|id| base.shardings.get(id))) {
             continue;
         }
         out.extend(parameter(subject, &format!("result {i}"), func.res_span(i), ty, sharding, None));

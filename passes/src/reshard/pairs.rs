@@ -71,11 +71,11 @@ fn every_pair(mesh: &Mesh, shape: &[i64], simulates: bool) -> Vec<(f64, String)>
             let lacks = lacking(mesh, &dims(from), &dims(to), shape).unwrap();
             let received = received(mesh, from, &path, value);
             let kinds: Vec<&str> = path.steps.iter().map(|step| step.kind.name()).collect();
-            let said = format!("{}: {received} of {lacks}: {}", name(), kinds.join(", "));
+            let description = format!("{}: {received} of {lacks}: {}", name(), kinds.join(", "));
             if lacks == 0 {
-                assert_eq!(received, 0.0, "{said}");
+                assert_eq!(received, 0.0, "{description}");
             } else {
-                ratios.push((received / lacks as f64, said));
+                ratios.push((received / lacks as f64, description));
             }
         }
     }
@@ -125,8 +125,8 @@ fn every_pair_sends_little_more_than_missing_bytes() {
     for &(axes, shape, most) in cases {
         let ratios = every_pair(&mesh(axes), shape, false);
         let mean = ratios.iter().map(|r| r.0).sum::<f64>() / ratios.len() as f64;
-        let (worst, said) = ratios.iter().max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
-        assert!(mean <= most && *worst <= 1.25, "{axes:?}: {mean:.4} in the mean; {worst:.3} {said}");
+        let (worst, description) = ratios.iter().max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+        assert!(mean <= most && *worst <= 1.25, "{axes:?}: {mean:.4} in the mean; {worst:.3} {description}");
     }
 }
 

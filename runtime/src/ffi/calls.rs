@@ -214,7 +214,7 @@ impl Pending {
 
     fn tell(&mut self, outcome: Result<()>) {
         self.is_done = true;
-        let told = match outcome {
+        let completed = match outcome {
             Ok(()) => {
                 let mut set = xla::FutureCall {
                     struct_size: size_of::<xla::FutureCall>(),
@@ -237,7 +237,7 @@ impl Pending {
             }
         };
         // An error is ignored: if the future cannot be completed, the device waits until the launch's time limit.
-        let _ = told;
+        let _ = completed;
     }
 }
 

@@ -469,7 +469,7 @@ mod tests {
     #[test]
     fn version_is_written_if_there_is_space() {
         let table = table(size_of::<XlaApi>());
-        let told = |size: usize| {
+        let version_and_traits = |size: usize| {
             // SAFETY: the fields are integers and nullable pointers.
             let mut metadata: xla::Metadata = unsafe { std::mem::zeroed() };
             (metadata.struct_size, metadata.traits) = (size, 7);
@@ -492,8 +492,8 @@ mod tests {
             (metadata.version.minor, metadata.traits)
         };
         // XLA reports the size of a structure without the padding after its last field.
-        assert_eq!(told(offset_of!(xla::Metadata, traits) + 4), (3, 0));
-        assert_eq!(told(offset_of!(xla::Metadata, traits)), (3, 7));
-        assert_eq!(told(offset_of!(xla::Metadata, version)), (0, 7));
+        assert_eq!(version_and_traits(offset_of!(xla::Metadata, traits) + 4), (3, 0));
+        assert_eq!(version_and_traits(offset_of!(xla::Metadata, traits)), (3, 7));
+        assert_eq!(version_and_traits(offset_of!(xla::Metadata, version)), (0, 7));
     }
 }

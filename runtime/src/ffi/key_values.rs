@@ -19,10 +19,10 @@ const UNAVAILABLE: c_int = 14;
 /// after its client is destroyed, so a job that was passed to a plugin is never freed. A list keeps one reference to each such job, however
 /// many clients the job has.
 pub(super) fn user_arg(job: &Arc<Job>) -> *mut c_void {
-    static TOLD: Mutex<Vec<Arc<Job>>> = Mutex::new(Vec::new());
-    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    if !told.iter().any(|known| Arc::ptr_eq(known, job)) {
-        told.push(job.clone());
+    static PASSED: Mutex<Vec<Arc<Job>>> = Mutex::new(Vec::new());
+    let mut passed = PASSED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !passed.iter().any(|known| Arc::ptr_eq(known, job)) {
+        passed.push(job.clone());
     }
     Arc::as_ptr(job).cast_mut().cast()
 }

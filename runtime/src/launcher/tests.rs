@@ -62,7 +62,7 @@ fn all_finish(reporter: &Reporter) {
 }
 
 /// Simulates a launch that finishes when the other end of the channel `end` sends a value or is dropped.
-fn until_told(end: mpsc::Receiver<()>) -> impl FnOnce(&Reporter) + Send + 'static {
+fn until_signaled(end: mpsc::Receiver<()>) -> impl FnOnce(&Reporter) + Send + 'static {
     move |reporter: &Reporter| {
         reporter.launched(Ok(()));
         let reporter = reporter.clone();
@@ -150,8 +150,8 @@ fn launches_in_flight_are_limited() {
     let two = Patience { in_flight: 2, ..patience(None) };
     let (end_first, first) = mpsc::channel();
     let (_end_second, second) = mpsc::channel();
-    let first = launch(&launcher, &two, until_told(first)).unwrap();
-    let second = launch(&launcher, &two, until_told(second)).unwrap();
+    let first = launch(&launcher, &two, until_signaled(first)).unwrap();
+    let second = launch(&launcher, &two, until_signaled(second)).unwrap();
     assert!(!first.is_over() && !second.is_over() && first.times().is_none());
     // Two launches are in flight, which is the maximum. So a third launch is rejected after its time limit, without being started, and the
     // client stays usable.
@@ -177,12 +177,12 @@ fn launches_in_flight_are_limited() {
 fn later_failures_report_the_first() {
     let launcher = Launcher::default();
     let patience = Patience { grace: SOON, ..patience(None) };
-    let (end, told) = mpsc::channel::<()>();
+    let (end, signal) = mpsc::channel::<()>();
     let first = launch(&launcher, &patience, move |reporter| {
         reporter.launched(Ok(()));
         let reporter = reporter.clone();
         std::thread::spawn(move || {
-            let _ = told.recv();
+            let _ = signal.recv();
             (0..4).for_each(|device| reporter.finished(device, Err(failure()), ()));
         });
     })
@@ -213,9 +213,9 @@ fn time_limit_excludes_earlier_launches() {
     let launcher = Launcher::default();
     let (end_first, first) = mpsc::channel();
     let (end_second, second) = mpsc::channel();
-    let first = launch(&launcher, &patience(None), until_told(first)).unwrap();
+    let first = launch(&launcher, &patience(None), until_signaled(first)).unwrap();
     let limit = Duration::from_millis(400);
-    let second = launch(&launcher, &patience(Some(limit)), until_told(second)).unwrap();
+    let second = launch(&launcher, &patience(Some(limit)), until_signaled(second)).unwrap();
     std::thread::sleep(limit / 2);
     end_first.send(()).unwrap();
     first.wait().unwrap();
@@ -236,9 +236,9 @@ fn release_drops_on_another_thread() {
         }
     }
     let launcher = Launcher::default();
-    let (tell, told) = mpsc::channel();
-    launcher.release().unwrap()(Box::new(Tells(tell)));
-    assert_eq!(told.recv().unwrap().as_deref(), Some("shardc-watch"));
+    let (sender, dropped) = mpsc::channel();
+    launcher.release().unwrap()(Box::new(Tells(sender)));
+    assert_eq!(dropped.recv().unwrap().as_deref(), Some("shardc-watch"));
 }
 
 #[test]
@@ -252,14 +252,14 @@ fn settle_waits_for_all_launches() {
     })
     .unwrap();
     let reporter = receive.recv().unwrap();
-    let (tell, told) = mpsc::channel();
+    let (sender, settled) = mpsc::channel();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             launcher.settle();
-            let _ = tell.send(());
+            let _ = sender.send(());
         });
-        assert!(told.recv_timeout(GRACE).is_err(), "a run is in flight");
+        assert!(settled.recv_timeout(GRACE).is_err(), "a run is in flight");
         (0..4).for_each(|device| reporter.finished(device, Ok(()), ()));
-        assert!(told.recv_timeout(SOON).is_ok());
+        assert!(settled.recv_timeout(SOON).is_ok());
     });
 }

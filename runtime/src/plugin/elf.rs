@@ -104,7 +104,7 @@ mod tests {
         std::fs::read(path.unwrap()).unwrap()
     }
 
-    fn said(bytes: &[u8]) -> String {
+    fn check_error(bytes: &[u8]) -> String {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.so");
         std::fs::write(&path, bytes).unwrap();
@@ -114,24 +114,24 @@ mod tests {
     #[test]
     fn truncated_files_are_rejected() {
         let whole = library();
-        assert_eq!(said(&whole), "");
+        assert_eq!(check_error(&whole), "");
         for length in [64, 1000, 4096, whole.len() / 2, whole.len() - 1] {
             assert!(
-                said(&whole[..length]).contains("it is truncated"),
+                check_error(&whole[..length]).contains("it is truncated"),
                 "{length}: {}",
-                said(&whole[..length])
+                check_error(&whole[..length])
             );
         }
     }
 
     #[test]
     fn other_files_are_rejected() {
-        assert!(said(b"").contains("it has 0 bytes"));
-        assert!(said(&[b'x'; 100]).contains("does not begin like an ELF file"));
+        assert!(check_error(b"").contains("it has 0 bytes"));
+        assert!(check_error(&[b'x'; 100]).contains("does not begin like an ELF file"));
         let changed = |at: usize, value: u8| {
             let mut bytes = library();
             bytes[at] = value;
-            said(&bytes)
+            check_error(&bytes)
         };
         assert!(changed(4, 1).contains("not 64 bits"));
         assert!(changed(16, 2).contains("ELF file of type 2"));

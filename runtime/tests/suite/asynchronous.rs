@@ -188,7 +188,7 @@ fn failures_in_flight_are_reported_at_use() {
     let error = run.wait().unwrap_err();
     assert!(run.is_done() && run.times().is_none());
     // Every program that reads a result of the failed program, directly or indirectly, gets the same error.
-    for told in [
+    for reported in [
         results[0][0].wait().unwrap_err(),
         results[0][0].to_host().unwrap_err(),
         results[0][0].is_ready().unwrap_err(),
@@ -197,7 +197,7 @@ fn failures_in_flight_are_reported_at_use() {
         after[0][0].to_host().unwrap_err(),
     ] {
         // Only the last part of the message is compared, because the first part depends on which device failed first.
-        assert_eq!((told.code(), cause(&told)), (error.code(), cause(&error)), "{told}\n{error}");
+        assert_eq!((reported.code(), cause(&reported)), (error.code(), cause(&error)), "{reported}\n{error}");
     }
     assert!(
         matches!(error, RuntimeError::OutOfMemory { asked: Some(bytes), .. } if bytes >= 1 << 40),
@@ -211,8 +211,8 @@ fn failures_in_flight_are_reported_at_use() {
 
 /// Returns the last part of XLA's message, which is the cause of the error.
 fn cause(error: &RuntimeError) -> String {
-    let told = error.to_string();
-    told.rsplit(": ").next().unwrap_or_default().to_owned()
+    let message = error.to_string();
+    message.rsplit(": ").next().unwrap_or_default().to_owned()
 }
 
 #[test]
@@ -225,14 +225,14 @@ fn freed_buffers_are_errors() {
     lists[0][0].delete().unwrap();
     // Reading a buffer that was deleted before its content was available is an error at once.
     results[0][1].delete().unwrap();
-    for told in [
+    for error in [
         lists[0][0].wait().unwrap_err(),
         lists[0][0].is_ready().unwrap_err(),
         lists[0][0].to_host().unwrap_err(),
         results[0][1].to_host().unwrap_err(),
         program.launch(lists, &ExecuteOptions::default()).unwrap_err(),
     ] {
-        assert_eq!((told.code(), told.class()), ("RT0305", ErrorClass::InvalidInput), "{told}");
+        assert_eq!((error.code(), error.class()), ("RT0305", ErrorClass::InvalidInput), "{error}");
     }
     run.wait().unwrap();
     assert_eq!(results[0][0].to_host().unwrap().to_f64_vec()[7], doubled(1, LONG / 8) as f64);

@@ -77,10 +77,10 @@ fn run(options: &Options) -> Result<bool, String> {
     let mut reports: Vec<Report> = Vec::new();
     for name in &options.names {
         let fuzzer = find(name).ok_or(format!("no fuzzer is called {name}"))?;
-        let said = |error: io::Error| error.to_string();
+        let message = |error: io::Error| error.to_string();
         if let Some(file) = &options.file {
             let input = std::fs::read(file).map_err(|e| format!("{}: {e}", file.display()))?;
-            return worker::replay(fuzzer, &input).map_err(said);
+            return worker::replay(fuzzer, &input).map_err(message);
         }
         let dir = options.dir.join(name);
         let mut run = Run::new(fuzzer, options.seed, dir);
@@ -90,9 +90,11 @@ fn run(options: &Options) -> Result<bool, String> {
             run.limit = Duration::from_secs(120);
         }
         if let Some(case) = options.case {
-            let input = fuzzer.input(&Sources::load(options.from).map_err(said)?, options.seed, case);
+            let input = fuzzer.input(&Sources::load(options.from).map_err(message)?, options.seed, case);
             let file = run.dir.join(format!("case-{}-{case}.{}", options.seed, fuzzer.extension));
-            std::fs::create_dir_all(&run.dir).and_then(|()| std::fs::write(&file, &input)).map_err(said)?;
+            std::fs::create_dir_all(&run.dir)
+                .and_then(|()| std::fs::write(&file, &input))
+                .map_err(message)?;
             eprintln!("the input is in {}", file.display());
             (run.first, run.cases, run.jobs) = (case, 1, 1);
         }
@@ -101,7 +103,7 @@ fn run(options: &Options) -> Result<bool, String> {
             None if options.case.is_none() => run.time = options.time,
             None => {}
         }
-        let report = drive(&run).map_err(said)?;
+        let report = drive(&run).map_err(message)?;
         eprintln!("{report}");
         reports.push(report);
     }

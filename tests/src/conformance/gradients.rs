@@ -26,7 +26,7 @@ impl Gradients {
     pub(super) fn answer(&mut self, job: &Value, devices: &mut Devices) -> Answer {
         match self.try_answer(job, devices) {
             Ok(answer) => answer,
-            Err(Wrong::Values(said) | Wrong::BackEnd(said)) => Answer::new(Outcome::Wrong, said),
+            Err(Wrong::Values(message) | Wrong::BackEnd(message)) => Answer::new(Outcome::Wrong, message),
             Err(Wrong::Refused(error)) => {
                 let is_refusal = matches!(error, Error::Diagnostics(_)) && !error.is_internal();
                 let outcome = if is_refusal { Outcome::Refused } else { Outcome::Failed };

@@ -42,14 +42,14 @@ pub(super) fn answer(job: &Value, devices: &mut Devices) -> Answer {
     }
 }
 
-fn failed(said: impl Into<String>) -> Answer {
-    Answer::new(Outcome::Failed, said)
+fn failed(message: impl Into<String>) -> Answer {
+    Answer::new(Outcome::Failed, message)
 }
 
 fn error(error: &Error) -> Answer {
-    let said = error.render("", "", false);
+    let message = error.render("", "", false);
     let is_refusal = matches!(error, Error::Diagnostics(_)) && !error.is_internal();
-    Answer::new(if is_refusal { Outcome::Refused } else { Outcome::Failed }, said)
+    Answer::new(if is_refusal { Outcome::Refused } else { Outcome::Failed }, message)
 }
 
 /// Values of `@main` that were computed on devices.
@@ -237,11 +237,11 @@ impl Test {
             let local: Vec<usize> =
                 tensor.local_shape.iter().filter_map(|&n| usize::try_from(n).ok()).collect();
             if local != block.shape {
-                let said = format!(
+                let message = format!(
                     "argument {i} of @{name} is {local:?} on each device, the test has {:?}",
                     block.shape
                 );
-                return Err(failed(said));
+                return Err(failed(message));
             }
         }
         run().map_err(|e| error(&e))

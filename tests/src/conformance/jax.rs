@@ -82,7 +82,7 @@ impl Program<'_> {
 }
 
 /// Runs all checks of `{"folder", "program" (an entry of the manifest), "out" (a folder)}`. The answer's figure `checks` has `[name,
-/// "passed" | "skipped" | "failed", said]` for each of [`CHECKS`].
+/// "passed" | "skipped" | "failed", message]` for each of [`CHECKS`].
 pub(super) fn answer(job: &Value, peer: &mut Peer, verify: &mut Verify, devices: &mut Devices) -> Answer {
     let path = |name: &str| PathBuf::from(job[name].as_str().unwrap_or_default());
     let program = Program { folder: path("folder"), entry: &job["program"] };
@@ -104,14 +104,14 @@ pub(super) fn answer(job: &Value, peer: &mut Peer, verify: &mut Verify, devices:
         .map(|(name, check)| match check {
             Check::Passed => json!([name, "passed", ""]),
             Check::Skipped(why) => json!([name, "skipped", why]),
-            Check::Failed(said) => {
+            Check::Failed(message) => {
                 failed += 1;
-                json!([name, "failed", said])
+                json!([name, "failed", message])
             }
         })
         .collect();
     let outcome = if failed == 0 { Outcome::Equal } else { Outcome::Wrong };
-    Answer { outcome, said: String::new(), figures: vec![("checks", json!(figures))] }
+    Answer { outcome, message: String::new(), figures: vec![("checks", json!(figures))] }
 }
 
 /// jaxlib's MLIR text parses, verifies, and prints unchanged.
@@ -147,19 +147,19 @@ fn partitioned(
     let is_written = answer.figures.iter().any(|(name, value)| *name == "written" && *value == true);
     if !is_written {
         let none = || Check::Skipped("not partitioned".to_owned());
-        return [Check::Failed(answer.said), none(), none()];
+        return [Check::Failed(answer.message), none(), none()];
     }
     let accepted = accepted(&peer.partition(out, None), compiles);
     let why_not = program.entry["values"].as_str().unwrap_or_default();
     let values = match (answer.outcome, why_not) {
         (Outcome::Equal, _) => Check::Passed,
         (_, why) if !why.is_empty() => Check::Skipped(why.to_owned()),
-        (Outcome::Wrong | Outcome::Refused, _) => Check::Failed(answer.said),
+        (Outcome::Wrong | Outcome::Refused, _) => Check::Failed(answer.message),
         // The plugin lacks a feature, such as LAPACK, that jaxlib may have, so jaxlib runs the program.
         (Outcome::Failed, _) if compiles => match peer.partition(out, Some(&file)) {
             Opinion::Accepted => Check::Passed,
-            Opinion::Refused { stage, said } => {
-                Check::Failed(format!("{}; jaxlib: {stage}: {said}", answer.said))
+            Opinion::Refused { stage, message } => {
+                Check::Failed(format!("{}; jaxlib: {stage}: {message}", answer.message))
             }
         },
         (Outcome::Failed, _) => Check::Skipped("neither client runs the original".to_owned()),
@@ -173,7 +173,7 @@ pub(super) fn refusal(opinion: &Opinion, compiles: bool) -> Option<String> {
     match opinion {
         Opinion::Accepted => None,
         Opinion::Refused { stage, .. } if stage == "compile" && !compiles => None,
-        Opinion::Refused { stage, said } => Some(format!("{stage}: {said}")),
+        Opinion::Refused { stage, message } => Some(format!("{stage}: {message}")),
     }
 }
 
@@ -191,26 +191,26 @@ fn gradient(program: &Program<'_>, out: &Path, peer: &mut Peer) -> Check {
         arguments.iter().filter_map(|n| n.as_u64().and_then(|n| n.try_into().ok())).collect();
     let candidate = out.join("gradient.mlir");
     let reference = program.file(".grad");
-    if let Err(said) = differentiate(&program.file(".loss"), &wrt, &candidate) {
-        return Check::Failed(said);
+    if let Err(message) = differentiate(&program.file(".loss"), &wrt, &candidate) {
+        return Check::Failed(message);
     }
     match peer.gradient(&reference, &candidate, program.entry["rtol"].as_f64().unwrap_or_default()) {
         Opinion::Accepted => Check::Passed,
         Opinion::Refused { .. } if !matches!(peer.original(&reference), Opinion::Accepted) => {
             Check::Skipped("jaxlib does not compile JAX's gradient".to_owned())
         }
-        Opinion::Refused { stage, said } => Check::Failed(format!("{stage}: {said}")),
+        Opinion::Refused { stage, message } => Check::Failed(format!("{stage}: {message}")),
     }
 }
 
 fn differentiate(file: &Path, wrt: &[usize], out: &Path) -> Result<(), String> {
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    let said = |error: shardc::Error| {
+    let rendered = |error: shardc::Error| {
         error.render(&file.file_name().unwrap_or_default().to_string_lossy(), &text, false)
     };
-    let mut module = Compiler::read(text.as_bytes()).map_err(said)?;
+    let mut module = Compiler::read(text.as_bytes()).map_err(rendered)?;
     let request = Request { value: true, ..Request::new(Derivative::Gradient, wrt, &[0]) };
-    autodiff::differentiate(&mut module, &request).map_err(said)?;
+    autodiff::differentiate(&mut module, &request).map_err(rendered)?;
     fs::create_dir_all(out.parent().unwrap_or(out))
         .and_then(|()| fs::write(out, print(&module, &PrintOptions::default())))
         .map_err(|error| format!("{}: {error}", out.display()))

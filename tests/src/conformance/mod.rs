@@ -48,21 +48,21 @@ pub struct Answer {
     /// The outcome.
     pub outcome: Outcome,
     /// A description of the failure in a few lines.
-    pub said: String,
+    pub message: String,
     /// Additional figures, by name.
     pub figures: Vec<(&'static str, Value)>,
 }
 
 impl Answer {
     /// An answer without figures.
-    pub fn new(outcome: Outcome, said: impl Into<String>) -> Answer {
-        Answer { outcome, said: said.into(), figures: Vec::new() }
+    pub fn new(outcome: Outcome, message: impl Into<String>) -> Answer {
+        Answer { outcome, message: message.into(), figures: Vec::new() }
     }
 
     /// The answer as one line of JSON.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let mut line = json!({ "outcome": self.outcome.to_string(), "said": self.said });
+        let mut line = json!({ "outcome": self.outcome.to_string(), "said": self.message });
         for (name, value) in &self.figures {
             line[*name] = value.clone();
         }

@@ -37,7 +37,7 @@ pub enum Opinion {
         /// The stage.
         stage: String,
         /// The message.
-        said: String,
+        message: String,
     },
 }
 
@@ -46,7 +46,7 @@ impl Opinion {
         let text = |name: &str| answer[name].as_str().unwrap_or_default().to_owned();
         match answer["ok"] == true {
             true => Opinion::Accepted,
-            false => Opinion::Refused { stage: text("stage"), said: text("said") },
+            false => Opinion::Refused { stage: text("stage"), message: text("said") },
         }
     }
 }
@@ -82,10 +82,10 @@ impl Peer {
     }
 
     fn ask(&mut self, job: &Value) -> Opinion {
-        let lost = |said: String| Opinion::Refused { stage: "crash".to_owned(), said };
+        let lost = |message: String| Opinion::Refused { stage: "crash".to_owned(), message };
         let mut running = match self.running.take().map_or_else(|| self.start(), Ok) {
             Ok(running) => running,
-            Err(said) => return lost(said),
+            Err(message) => return lost(message),
         };
         let mut line = String::new();
         let answered = writeln!(running.jobs, "{job}")

@@ -21,16 +21,16 @@ pub(super) fn answer(job: &Value, peer: &mut Peer) -> Answer {
     let (file, out) = (path("file"), path("out"));
     let mut compiles = None;
     for (mode, word) in [(SpmdMode::Replica, "replica"), (SpmdMode::Partition, "partition")] {
-        if let Err((outcome, said)) = partition(&file, mode, &out) {
-            return Answer::new(outcome, format!("{word}: {said}"));
+        if let Err((outcome, message)) = partition(&file, mode, &out) {
+            return Answer::new(outcome, format!("{word}: {message}"));
         }
         let opinion = peer.partition(&out, None);
         if opinion == Opinion::Accepted {
             continue;
         }
         let compiles = *compiles.get_or_insert_with(|| peer.original(&file) == Opinion::Accepted);
-        if let Some(said) = refusal(&opinion, compiles) {
-            return Answer::new(Outcome::Wrong, format!("{word}: {said}"));
+        if let Some(message) = refusal(&opinion, compiles) {
+            return Answer::new(Outcome::Wrong, format!("{word}: {message}"));
         }
     }
     Answer::new(Outcome::Equal, "")

@@ -43,7 +43,7 @@ impl Verify {
     fn try_answer(&mut self, job: &Value, devices: &mut Devices) -> Result<Answer, Answer> {
         let text = |name: &str| job[name].as_str();
         let file = Path::new(text("file").unwrap_or_default());
-        let failed = |said: String| Answer::new(Outcome::Failed, said);
+        let failed = |message: String| Answer::new(Outcome::Failed, message);
         let known = match self.known.take().filter(|known| known.file == file) {
             Some(known) => known,
             None => Known::read(file)?,

@@ -214,7 +214,7 @@ fn watch(
     begun: Instant,
     report: &mut Report,
 ) -> io::Result<()> {
-    let mut told = begun;
+    let mut last_progress = begun;
     while workers.iter().any(Option::is_some) && begun.elapsed() < run.time {
         let event = match receiver.recv_timeout(TICK) {
             Ok(event) => Some(event),
@@ -249,8 +249,8 @@ fn watch(
                 worker.child.kill()?;
             }
         }
-        if run.progress && told.elapsed() > Duration::from_secs(10) {
-            told = Instant::now();
+        if run.progress && last_progress.elapsed() > Duration::from_secs(10) {
+            last_progress = Instant::now();
             let findings: usize = report.findings.values().map(Vec::len).sum();
             eprintln!(
                 "{}: {} s, {} cases, {findings} findings of {} kinds",

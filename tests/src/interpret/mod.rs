@@ -40,8 +40,8 @@ pub fn tests_of(text: &str) -> Vec<Test> {
         let module = match verified {
             Ok(module) => module,
             Err(errors) => {
-                let said = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-                tests.push(Test { name: number.to_string(), program: Err(said) });
+                let message = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+                tests.push(Test { name: number.to_string(), program: Err(message) });
                 continue;
             }
         };

@@ -62,14 +62,14 @@ fn same(count: usize) -> Result<(), Failed> {
         command.env("SHARDC_SECRET", "a secret that only tests know");
         command
     })?;
-    let said = job(count, |index, at| python_process(&python, folder.path(), at, count, index))?;
+    let outputs = job(count, |index, at| python_process(&python, folder.path(), at, count, index))?;
     // The last line of each process is the number of results that it compared. Earlier lines are messages of gloo.
     let last = |text: &String| text.lines().last().unwrap_or_default().trim().parse::<usize>();
-    let compared = said.iter().map(last).sum::<Result<usize, _>>();
+    let compared = outputs.iter().map(last).sum::<Result<usize, _>>();
     let written = fs::read_to_string(folder.path().join("results"))?.parse::<usize>()?;
     match compared {
         Ok(compared) if compared == written * DEVICES => Ok(()),
-        _ => Err(format!("{written} results of {DEVICES} devices were to compare: {said:?}").into()),
+        _ => Err(format!("{written} results of {DEVICES} devices were to compare: {outputs:?}").into()),
     }
 }
 
@@ -85,7 +85,7 @@ fn job(count: usize, start: impl Fn(usize, &str) -> Command) -> Result<Vec<Strin
     let at = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
     let spawn = |index| start(index, &at).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let running = (0..count).map(spawn).collect::<Result<Vec<_>, _>>()?;
-    let (mut said, mut faults) = (Vec::new(), Vec::new());
+    let (mut outputs, mut faults) = (Vec::new(), Vec::new());
     for (index, child) in running.into_iter().enumerate() {
         let output = child.wait_with_output()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -93,9 +93,9 @@ fn job(count: usize, start: impl Fn(usize, &str) -> Command) -> Result<Vec<Strin
             let error = String::from_utf8_lossy(&output.stderr);
             faults.push(format!("process {index} ({}):\n{text}{error}", output.status));
         }
-        said.push(text);
+        outputs.push(text);
     }
-    if faults.is_empty() { Ok(said) } else { Err(faults.join("\n").into()) }
+    if faults.is_empty() { Ok(outputs) } else { Err(faults.join("\n").into()) }
 }
 
 /// The task of a shardc process: runs all programs, and writes the inputs and outputs of its devices.

@@ -66,7 +66,7 @@ impl Texts<'_> {
 }
 
 /// Runs a step, and returns the logits of each of the four texts.
-fn said(step: &Step, state: &mut State, inputs: &[(&str, &[i32])]) -> Vec<Vec<f64>> {
+fn logits_of(step: &Step, state: &mut State, inputs: &[(&str, &[i32])]) -> Vec<Vec<f64>> {
     let array = |name: &str, numbers: &[i32]| match (name, numbers.len()) {
         ("position", _) => HostArray::from_slice(numbers, &[]).unwrap(),
         ("token" | "lengths", _) => HostArray::from_slice(numbers, &[4]).unwrap(),
@@ -110,15 +110,15 @@ fn a_prompt_is_read_in_one_pass() {
             let mut by_steps = next.init(1).unwrap();
             let mut want = Vec::new();
             for at in 0..TIME {
-                want = said(&next, &mut by_steps, &[("token", &column(at)), ("position", &[at])]);
+                want = logits_of(&next, &mut by_steps, &[("token", &column(at)), ("position", &[at])]);
             }
             // The cache of another text is cleared, and positions after the prompt are not attended to.
             let mut state = next.init(1).unwrap();
             for at in 0..CONTEXT as i32 {
-                _ = said(&next, &mut state, &[("token", &[3; 4]), ("position", &[at])]);
+                _ = logits_of(&next, &mut state, &[("token", &[3; 4]), ("position", &[at])]);
             }
             let mut state = prefill.adopt(&state).unwrap();
-            let have = said(&prefill, &mut state, &[("tokens", &prompts)]);
+            let have = logits_of(&prefill, &mut state, &[("tokens", &prompts)]);
             assert_close(&have.concat(), &want.concat(), name);
             for what in ["cache.first", "cache.next"] {
                 assert_eq!(state.get(what).unwrap(), by_steps.get(what).unwrap());
@@ -139,7 +139,7 @@ fn a_prompt_is_read_in_one_pass() {
             for at in TIME..CONTEXT as i32 {
                 let inputs = [("token", &*column(at)), ("position", &[at])];
                 let [have, want] =
-                    [&mut state, &mut by_steps].map(|state| said(&next, state, &inputs).concat());
+                    [&mut state, &mut by_steps].map(|state| logits_of(&next, state, &inputs).concat());
                 assert_close(&have, &want, name);
             }
         }
@@ -164,7 +164,7 @@ fn prompts_of_different_lengths_end_together() {
             let texts = Texts { client: &client, decoder, is_split };
             let (prefill, next) = (texts.prefill(TIME.into(), true), texts.next());
             let mut state = prefill.init(1).unwrap();
-            let mut have = said(&prefill, &mut state, &[("tokens", &prompts), ("lengths", &lengths)]);
+            let mut have = logits_of(&prefill, &mut state, &[("tokens", &prompts), ("lengths", &lengths)]);
             let weights = state.clone();
             let mut state = next.adopt(&state).unwrap();
             for more in 0..3 {
@@ -172,7 +172,7 @@ fn prompts_of_different_lengths_end_together() {
                     let at = |text: usize| of(text, lengths[text] + more - 1);
                     let inputs =
                         [("token", &*(0..4).map(at).collect::<Vec<_>>()), ("position", &[TIME - 1 + more])];
-                    have = said(&next, &mut state, &inputs);
+                    have = logits_of(&next, &mut state, &inputs);
                 }
                 for text in 0..4 {
                     let time = lengths[text] + more;
@@ -181,7 +181,7 @@ fn prompts_of_different_lengths_end_together() {
                     let whole = wholes
                         .entry(time)
                         .or_insert_with(|| Texts { is_split: false, ..texts }.whole(time.into()));
-                    let want = said(whole, &mut whole.adopt(&weights).unwrap(), &[("tokens", &tokens)]);
+                    let want = logits_of(whole, &mut whole.adopt(&weights).unwrap(), &[("tokens", &tokens)]);
                     assert_close(&have[text], &want[text], &format!("{name}: text {text} and {more}"));
                 }
             }
@@ -198,13 +198,13 @@ fn prompts_of_invalid_lengths_have_no_result() {
     let (prefill, next, whole) = (texts.prefill(3, true), texts.next(), texts.whole(1));
     let mut state = prefill.init(1).unwrap();
     let inputs: [(&str, &[i32]); 2] = [("tokens", &[1; 12]), ("lengths", &[0, 3, 4, -1])];
-    let have = said(&prefill, &mut state, &inputs);
+    let have = logits_of(&prefill, &mut state, &inputs);
     let is_nan = have.iter().map(|text| text.iter().all(|number| number.is_nan())).collect::<Vec<_>>();
     assert_eq!(is_nan, [true, false, true, true]);
     assert!(have[1].iter().all(|number| number.is_finite()));
     let mut after = next.adopt(&state).unwrap();
-    let have = said(&next, &mut after, &[("token", &[5; 4]), ("position", &[3])]);
-    let want = said(&whole, &mut whole.adopt(&state).unwrap(), &[("tokens", &[5; 4])]);
+    let have = logits_of(&next, &mut after, &[("token", &[5; 4]), ("position", &[3])]);
+    let want = logits_of(&whole, &mut whole.adopt(&state).unwrap(), &[("tokens", &[5; 4])]);
     assert_close(&have[0], &want[0], "a text that begins");
 }
 
@@ -274,14 +274,14 @@ fn a_text_begins_at_any_position() {
     };
     let mut state = next.init(1).unwrap();
     let weights = state.clone();
-    let mut told = |token: i32, position: i32| {
+    let mut logits_at = |token: i32, position: i32| {
         let (token, position) =
             (HostArray::from_slice(&[token], &[1]), HostArray::from_slice(&[position], &[]));
         let inputs = [("tokens", &token.unwrap()), ("position", &position.unwrap())];
         next.run(&mut state, &inputs).unwrap().get("logits").unwrap().to_f64_vec()
     };
     // A token, its position, and the tokens that it attends to. Positions are relative.
-    let said: [(i32, i32, &[i32]); 7] = [
+    let cases: [(i32, i32, &[i32]); 7] = [
         (3, 2, &[3]),
         (7, 3, &[3, 7]),
         (1, 4, &[3, 7, 1]),
@@ -290,17 +290,17 @@ fn a_text_begins_at_any_position() {
         (2, 1, &[5, 2]),
         (4, 4, &[4]),
     ];
-    for (token, position, seen) in said {
+    for (token, position, seen) in cases {
         let step = &wholes[seen.len() - 1];
         let tokens = HostArray::from_slice(seen, &[1, seen.len()]).unwrap();
         let mut state = step.adopt(&weights).unwrap();
         let want = step.run(&mut state, &[("tokens", &tokens)]).unwrap().get("logits").unwrap().to_f64_vec();
-        let have = told(token, position);
+        let have = logits_at(token, position);
         let off = have.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(off < 1e-5, "{token} at {position} is off by {off}");
     }
     for position in [6, -1] {
-        assert!(told(3, position).iter().all(|number| number.is_nan()), "{position}");
+        assert!(logits_at(3, position).iter().all(|number| number.is_nan()), "{position}");
     }
-    assert!(told(3, 0).iter().all(|number| number.is_finite()));
+    assert!(logits_at(3, 0).iter().all(|number| number.is_finite()));
 }

@@ -74,6 +74,6 @@ fn partitions_are_accepted_by_jaxlib() {
         let file = root().join("programs").join(format!("{name}.mlir"));
         let job = json!({ "kind": "peer", "python": python, "file": file, "out": folder.path() });
         let answer = worker.answer(&job.to_string());
-        assert_eq!(answer.outcome, Outcome::Equal, "{name}: {}", answer.said);
+        assert_eq!(answer.outcome, Outcome::Equal, "{name}: {}", answer.message);
     }
 }

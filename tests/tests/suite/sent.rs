@@ -133,21 +133,21 @@ fn split(lines: &mut String, name: &str, strategies: &[(&str, &str)], step: impl
 /// Adds the bytes that a program sends by each kind of collective, and the memory that a device needs.
 fn line(lines: &mut String, name: &str, module: Module) {
     let what = match Compiler::new().partition_module(module) {
-        Ok(output) => told(&output),
+        Ok(output) => summary(&output),
         Err(Error::Diagnostics(why)) => format!("is refused: {}", why[0].code),
         Err(error) => panic!("{name}: {error}"),
     };
     writeln!(lines, "{name}: {what}").unwrap();
 }
 
-fn told(output: &Output) -> String {
+fn summary(output: &Output) -> String {
     let kinds = summarize(&output.module);
     let sent: u64 = kinds.iter().map(|kind| kind.bytes_in_run).sum();
-    let mut told = format!("sends {sent}, needs {}", output.memory().peak);
+    let mut text = format!("sends {sent}, needs {}", output.memory().peak);
     for kind in &kinds {
-        write!(told, ", {} {}", kind.runs, kind.kind).unwrap();
+        write!(text, ", {} {}", kind.runs, kind.kind).unwrap();
     }
-    told
+    text
 }
 
 /// Whether the test rewrites its files.

@@ -135,12 +135,12 @@ impl Bench {
         sync()?;
         let mut command = Command::new(&self.speed);
         command.arg(words[0]).arg(&self.folder).args(&words[1..]);
-        let said: Value = serde_json::from_str(&process::output(&mut command)?)?;
-        self.add(what, of(&said, "seconds")?);
-        if let Some(copy) = said["copy"].as_f64() {
+        let output: Value = serde_json::from_str(&process::output(&mut command)?)?;
+        self.add(what, of(&output, "seconds")?);
+        if let Some(copy) = output["copy"].as_f64() {
             self.add("plain copy in memory", copy);
         }
-        if let Some(extra) = said["extra"].as_u64() {
+        if let Some(extra) = output["extra"].as_u64() {
             let most = self.extra.entry(what).or_default();
             *most = extra.max(*most);
         }
@@ -153,8 +153,8 @@ impl Bench {
         command.arg(format!("if={}", self.folder.join("plain").display()));
         command.args(["of=/dev/null", &format!("bs={SHARD}M")]).env("LC_ALL", "C");
         let out = command.output().with_context(|| format!("starting {}", process::shown(&command)))?;
-        let said = String::from_utf8_lossy(&out.stderr);
-        let seconds = dd_seconds(&said).ok_or_else(|| anyhow!("unexpected output of dd: {said}"))?;
+        let stderr = String::from_utf8_lossy(&out.stderr);
+        let seconds = dd_seconds(&stderr).ok_or_else(|| anyhow!("unexpected output of dd: {stderr}"))?;
         self.add(what, seconds);
         Ok(())
     }
@@ -168,11 +168,11 @@ impl Bench {
         // Orbax's warnings are not relevant for measurements.
         let out = command.output().with_context(|| format!("starting {}", process::shown(&command)))?;
         let text = String::from_utf8_lossy(&out.stdout);
-        let said: Value = text
+        let output: Value = text
             .lines()
             .find_map(|line| serde_json::from_str(line).ok())
             .ok_or_else(|| anyhow!("Orbax failed: {}", String::from_utf8_lossy(&out.stderr)))?;
-        self.add(what, of(&said, "seconds")?);
+        self.add(what, of(&output, "seconds")?);
         Ok(())
     }
 
@@ -182,8 +182,8 @@ impl Bench {
     }
 }
 
-fn of(said: &Value, key: &str) -> Result<f64> {
-    said[key].as_f64().with_context(|| format!("the output of the measured program has no `{key}`"))
+fn of(output: &Value, key: &str) -> Result<f64> {
+    output[key].as_f64().with_context(|| format!("the output of the measured program has no `{key}`"))
 }
 
 /// Flushes all writes to the disk, so that no measurement waits for the data of another.
@@ -202,8 +202,8 @@ fn rate(seconds: f64) -> f64 {
 }
 
 /// Parses the seconds from `4294967296 bytes (4.3 GB, 4.0 GiB) copied, 0.734 s, 5.9 GB/s`.
-fn dd_seconds(said: &str) -> Option<f64> {
-    said.split_once("copied, ")?.1.split_whitespace().next()?.parse().ok()
+fn dd_seconds(stderr: &str) -> Option<f64> {
+    stderr.split_once("copied, ")?.1.split_whitespace().next()?.parse().ok()
 }
 
 /// The compared pairs: shardc's measurement, the measurement that it is compared with, and the minimum ratio of their speeds.
@@ -256,8 +256,8 @@ mod tests {
 
     #[test]
     fn the_time_of_dd_is_parsed() {
-        let said = "64+0 records in\n64+0 records out\n4294967296 bytes (4.3 GB, 4.0 GiB) copied, 0.734 s, 5.9 GB/s\n";
-        assert_eq!(dd_seconds(said), Some(0.734));
+        let stderr = "64+0 records in\n64+0 records out\n4294967296 bytes (4.3 GB, 4.0 GiB) copied, 0.734 s, 5.9 GB/s\n";
+        assert_eq!(dd_seconds(stderr), Some(0.734));
         assert_eq!(dd_seconds("dd: failed to open"), None);
     }
 

@@ -303,8 +303,8 @@ fn counted(
     let mut command = Command::new(python);
     command.arg(script).arg(devices.to_string());
     command.stdin(fs::File::open(&input).with_context(|| format!("reading {}", input.display()))?);
-    let said = process::output(&mut command)?;
-    let found: Result<Vec<Option<f64>>, _> = said.lines().map(serde_json::from_str).collect();
+    let stdout = process::output(&mut command)?;
+    let found: Result<Vec<Option<f64>>, _> = stdout.lines().map(serde_json::from_str).collect();
     let found = found.context("parsing how many bytes XLA's reshards send")?;
     ensure!(
         found.len() == pairs.len(),

@@ -107,37 +107,37 @@ fn compare(
     partition.arg("partition").arg(&subject.file).arg("-o").arg(&program).arg("--manifest").arg(&manifest);
     let done = partition.output().with_context(|| format!("starting {}", process::shown(&partition)))?;
     if !done.status.success() {
-        let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
-        return Ok(Err(format!("shardc cannot partition the program: {said}")));
+        let error = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
+        return Ok(Err(format!("shardc cannot partition the program: {error}")));
     }
     timer.arg(&subject.file).arg(subject.mode).arg(&program).arg(&manifest).arg(steps.to_string());
     // A failure of this process is not an error of the benchmark, because XLA aborts the process on unexpected input.
     let out = timer.output().with_context(|| format!("starting {}", process::shown(timer)))?;
     if !out.status.success() {
-        let said = String::from_utf8_lossy(&out.stderr);
-        let why = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+        let stderr = String::from_utf8_lossy(&out.stderr);
+        let why = stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
         return Ok(Err(format!("the timing process failed ({}): {why}", out.status)));
     }
-    let said = String::from_utf8(out.stdout).context("reading the output of the timing process")?;
-    times(&said).with_context(|| format!("parsing the times of {}", subject.name))
+    let stdout = String::from_utf8(out.stdout).context("reading the output of the timing process")?;
+    times(&stdout).with_context(|| format!("parsing the times of {}", subject.name))
 }
 
 /// Parses the output of the timing process for both programs.
 fn times(json: &str) -> Result<Result<Times, String>> {
-    let said: Value = serde_json::from_str(json)?;
+    let output: Value = serde_json::from_str(json)?;
     for (who, key) in [("XLA's own partition", "xla"), ("shardc's partition", "ours")] {
-        if let Some(error) = said[key]["error"].as_str() {
+        if let Some(error) = output[key]["error"].as_str() {
             return Ok(Err(format!("{who} does not compile: {error}")));
         }
     }
     let side = |key: &str| -> Result<Side> {
-        let seconds = said[key]["seconds"]
+        let seconds = output[key]["seconds"]
             .as_f64()
             .ok_or_else(|| anyhow!("the output of the timing process has no time of {key}"))?;
-        let collectives = serde_json::from_value(said[key]["collectives"].clone())?;
+        let collectives = serde_json::from_value(output[key]["collectives"].clone())?;
         Ok(Side { seconds, collectives })
     };
-    let cpu = said["cpu"]
+    let cpu = output["cpu"]
         .as_f64()
         .ok_or_else(|| anyhow!("the output of the timing process has no ratio of CPU times"))?;
     Ok(Ok(Times { ours: side("ours")?, xla: side("xla")?, cpu }))

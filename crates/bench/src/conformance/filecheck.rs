@@ -53,14 +53,14 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         match outcome {
             Outcome::NotForUs => continue,
             Outcome::Passed => *passed += 1,
-            Outcome::Failed(said) => {
-                if said.contains("panicked at") || said.contains("dumped core") {
+            Outcome::Failed(message) => {
+                if message.contains("panicked at") || message.contains("dumped core") {
                     crashes.push(name.clone());
                 }
                 if args.verbose {
-                    println!("---- {name}\n{said}");
+                    println!("---- {name}\n{message}");
                 }
-                report.push_str(&format!("---- {name}\n{said}\n"));
+                report.push_str(&format!("---- {name}\n{message}\n"));
             }
         }
         *total += 1;
@@ -91,7 +91,7 @@ fn one(file: &Path, scratch: &Path, path: &OsStr) -> Outcome {
     };
     match test.run(file, scratch, path) {
         Ok(()) => Outcome::Passed,
-        Err(said) => Outcome::Failed(said),
+        Err(message) => Outcome::Failed(message),
     }
 }
 

@@ -37,7 +37,7 @@ const BACK_END: [(&str, &str); 2] = [
 ];
 
 /// Number of functions between progress messages.
-const TOLD_EVERY: usize = 25;
+const PROGRESS_EVERY: usize = 25;
 
 /// Time limit of one comparison.
 const LIMIT: Duration = Duration::from_secs(600);
@@ -80,7 +80,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         let mut lane = Lane::new(&pairs, &dir, program, python, &tool)?;
         let mut rows = Vec::new();
         for (i, name) in names.iter().enumerate() {
-            if i > 0 && i % TOLD_EVERY == 0 {
+            if i > 0 && i % PROGRESS_EVERY == 0 {
                 println!("   {i} of {} functions, at {name}", names.len());
             }
             rows.push(lane.function(name, args)?);
@@ -191,7 +191,7 @@ impl<'a> Lane<'a> {
 
     /// Runs a job in the worker. Returns the answer if all results are equal; otherwise records the failure in `row` and returns `None`.
     fn done(&mut self, job: &Value, what: &str, row: &mut Row) -> Result<Option<Value>> {
-        let (outcome, said) = match self.worker.ask(job)? {
+        let (outcome, message) = match self.worker.ask(job)? {
             Reply::Answer(answer) if answer["outcome"] == "equal" => return Ok(Some(answer)),
             Reply::Answer(answer) => {
                 let text = |name: &str| answer[name].as_str().unwrap_or_default().to_owned();
@@ -199,11 +199,11 @@ impl<'a> Lane<'a> {
             }
             Reply::Lost(how) => ("crashed".to_owned(), how),
         };
-        if let Some(i) = BACK_END.iter().position(|(message, _)| said.contains(message)) {
+        if let Some(i) = BACK_END.iter().position(|(pattern, _)| message.contains(pattern)) {
             row.not_run[i] += 1;
             return Ok(None);
         }
-        row.wrong.push(format!("{}: {what}: {outcome}: {said}", row.name));
+        row.wrong.push(format!("{}: {what}: {outcome}: {message}", row.name));
         Ok(None)
     }
 }

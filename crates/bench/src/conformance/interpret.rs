@@ -100,22 +100,22 @@ fn report(
         let exception = exceptions.find(path, function);
         covered.extend(exception);
         ran += usize::from(test.skipped.is_none());
-        let said: Vec<String> = match &test.skipped {
+        let failures: Vec<String> = match &test.skipped {
             Some(why) => vec![format!("{name}: cannot be run: {why}")],
             None => test
                 .failures
                 .iter()
-                .map(|(said, count)| format!("{name}: {count} of {} programs: {said}", test.programs))
+                .map(|(message, count)| format!("{name}: {count} of {} programs: {message}", test.programs))
                 .collect(),
         };
-        if said.is_empty() {
+        if failures.is_empty() {
             whole += 1;
             continue;
         }
         used.extend(exception);
         match exception {
-            Some(line) => listed.push((said, exceptions.line(line).1)),
-            None => wrong.extend(said),
+            Some(line) => listed.push((failures, exceptions.line(line).1)),
+            None => wrong.extend(failures),
         }
     }
     println!("\npassed    of  programs with");
@@ -140,8 +140,8 @@ fn report(
         }
     }
     println!("\nExpected failures, listed in tests/conformance/interpret.txt: {} tests", listed.len());
-    for (said, reason) in listed.iter().filter(|_| args.verbose) {
-        said.iter().for_each(|line| println!("   {line} [{reason}]"));
+    for (failures, reason) in listed.iter().filter(|_| args.verbose) {
+        failures.iter().for_each(|line| println!("   {line} [{reason}]"));
     }
     for line in &wrong {
         println!("   {line}");
@@ -192,8 +192,8 @@ impl Session<'_> {
             if after.as_ref() == Some(&begun) {
                 bail!("the runner of interpreter tests crashed twice at {begun}");
             }
-            let said = last_words(&fs::read_to_string(errors).unwrap_or_default());
-            self.crashed(&begun, &said);
+            let message = last_words(&fs::read_to_string(errors).unwrap_or_default());
+            self.crashed(&begun, &message);
             after = Some(begun);
         }
     }
@@ -264,16 +264,17 @@ impl Session<'_> {
             test.passed += 1;
         } else {
             let which = format!("{} {}", number.unwrap_or_default(), mode.unwrap_or_default());
-            let known = test.failures.keys().find(|said| said.ends_with(why)).cloned();
+            let known = test.failures.keys().find(|message| message.ends_with(why)).cloned();
             *test.failures.entry(known.unwrap_or(format!("{outcome} ({which}): {why}"))).or_default() += 1;
         }
     }
 
-    fn crashed(&mut self, id: &str, said: &str) {
+    fn crashed(&mut self, id: &str, message: &str) {
         if id.contains(' ') {
-            self.ended(id, "crashed", &format!("the back end aborted the process: {said}"));
+            self.ended(id, "crashed", &format!("the back end aborted the process: {message}"));
         } else {
-            self.test(id).skipped = Some(format!("on one device: the back end aborted the process: {said}"));
+            self.test(id).skipped =
+                Some(format!("on one device: the back end aborted the process: {message}"));
         }
     }
 }

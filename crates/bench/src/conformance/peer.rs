@@ -54,19 +54,20 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
                 println!("   {i} of {} programs", programs.len());
             }
             let job = json!({ "kind": "peer", "python": python, "file": file, "out": dir.join("out") });
-            let said = match worker.ask(&job)? {
+            let message = match worker.ask(&job)? {
                 Reply::Answer(answer) if answer["outcome"] == "equal" => None,
                 Reply::Answer(answer) => Some(answer["said"].as_str().unwrap_or_default().to_owned()),
                 Reply::Lost(how) => Some(how),
             };
-            match (said, exceptions.find(path, "")) {
+            match (message, exceptions.find(path, "")) {
                 (None, None) => {}
                 (None, Some(_)) => {
                     wrong.push(format!("{path}: listed as an exception, but jaxlib accepts its partitions"))
                 }
                 (Some(_), Some(_)) => listed += 1,
-                (Some(said), None) => {
-                    let line = format!("{path}: {}", if args.verbose { &said } else { first_line(&said) });
+                (Some(message), None) => {
+                    let line =
+                        format!("{path}: {}", if args.verbose { &message } else { first_line(&message) });
                     println!("   {line}");
                     wrong.push(line);
                 }
@@ -97,6 +98,6 @@ fn named(base: &Path, folder: &str) -> Result<Vec<(String, PathBuf)>> {
 }
 
 /// The line of a message that names the error.
-fn first_line(said: &str) -> &str {
-    said.lines().find(|line| line.contains("error")).or_else(|| said.lines().next()).unwrap_or_default()
+fn first_line(message: &str) -> &str {
+    message.lines().find(|line| line.contains("error")).or_else(|| message.lines().next()).unwrap_or_default()
 }

@@ -97,9 +97,9 @@ fn check(root: &Path, folder: &str, exceptions: &Exceptions, args: &ConformanceA
                     tally.used.insert(line);
                     tally.excepted.push(format!("{name}: {}", exceptions.line(line).1));
                 }
-                (Err(said), None) => {
-                    let first = said.lines().next().unwrap_or_default();
-                    tally.failed.push(format!("{name}: {}", if args.verbose { &said } else { first }));
+                (Err(message), None) => {
+                    let first = message.lines().next().unwrap_or_default();
+                    tally.failed.push(format!("{name}: {}", if args.verbose { &message } else { first }));
                 }
             }
         }
@@ -109,11 +109,11 @@ fn check(root: &Path, folder: &str, exceptions: &Exceptions, args: &ConformanceA
 
 /// Checks that a program has the expected outcome; the error describes the difference.
 fn one(program: &str, expected: Expected, name: &str) -> Result<(), String> {
-    let said = |errors: &[Diagnostic], text: &str| render(errors, name, text, false);
+    let rendered = |errors: &[Diagnostic], text: &str| render(errors, name, text, false);
     let module = match (accept(program), expected) {
         (Err(_), Expected::Rejected) => return Ok(()),
         (Ok(_), Expected::Rejected) => return Err("the program is accepted, but must be rejected".to_owned()),
-        (Err(errors), _) => return Err(said(&errors, program)),
+        (Err(errors), _) => return Err(rendered(&errors, program)),
         (Ok(module), _) => module,
     };
     let pretty = PrintOptions { locations: program.contains("loc("), ..PrintOptions::default() };
@@ -121,7 +121,7 @@ fn one(program: &str, expected: Expected, name: &str) -> Result<(), String> {
     let generic = print(&module, &PrintOptions { form: PrintForm::Generic, ..pretty });
     for (form, text) in [("print", &printed), ("generic print", &generic)] {
         let again = accept(text).map_err(|errors| {
-            format!("the parser rejects the {form} of the program: {}", said(&errors, text))
+            format!("the parser rejects the {form} of the program: {}", rendered(&errors, text))
         })?;
         if print(&again, &pretty) != printed {
             return Err(format!("the {form} of the program parses as a different program"));

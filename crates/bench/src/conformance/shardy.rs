@@ -61,21 +61,21 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
                 not_for_us += 1;
                 continue;
             }
-            Outcome::Failed(said) => bail!("{name}: {said}"),
+            Outcome::Failed(message) => bail!("{name}: {message}"),
             Outcome::Ran(functions) => functions,
         };
         let (mut passed, mut listed) = (0, 0);
         for function in &functions {
             let exception = exceptions.find(&name, &function.name);
             covered.extend(exception);
-            let Err(said) = &function.outcome else {
+            let Err(message) = &function.outcome else {
                 passed += 1;
                 continue;
             };
-            if said.contains("panicked at") || said.contains("dumped core") {
+            if message.contains("panicked at") || message.contains("dumped core") {
                 crashes.insert(name.clone());
             }
-            let text = format!("---- {name}#{}\n{said}\n", function.name);
+            let text = format!("---- {name}#{}\n{message}\n", function.name);
             if args.verbose {
                 println!("{text}");
             }
@@ -85,7 +85,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
                     used.insert(line);
                     listed += 1;
                 }
-                None => wrong.push(format!("{name}#{}: {}", function.name, first_error(said))),
+                None => wrong.push(format!("{name}#{}: {}", function.name, first_error(message))),
             }
         }
         println!("{passed:>6} {:>5} {listed:>5}  {name}", functions.len());
@@ -130,8 +130,11 @@ fn one(file: &Path, scratch: &Path, path: &OsStr) -> Outcome {
 }
 
 /// The line of a message that names the error, without the path of a temporary file.
-fn first_error(said: &str) -> String {
-    let line =
-        said.lines().find(|line| line.contains("error")).or_else(|| said.lines().nth(1)).unwrap_or_default();
+fn first_error(message: &str) -> String {
+    let line = message
+        .lines()
+        .find(|line| line.contains("error"))
+        .or_else(|| message.lines().nth(1))
+        .unwrap_or_default();
     line.rsplit_once(".mlir:").map_or(line.to_owned(), |(_, rest)| format!("line {rest}"))
 }

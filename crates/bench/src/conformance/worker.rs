@@ -69,8 +69,8 @@ impl Worker {
             Some(running) => running,
             None => self.start()?,
         };
-        let told = writeln!(running.jobs, "{job}").and_then(|()| running.jobs.flush());
-        let answer = match told {
+        let sent = writeln!(running.jobs, "{job}").and_then(|()| running.jobs.flush());
+        let answer = match sent {
             Ok(()) => running.answers.recv_timeout(self.limit),
             Err(_) => Err(RecvTimeoutError::Disconnected),
         };

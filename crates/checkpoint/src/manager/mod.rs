@@ -288,8 +288,8 @@ impl Shared {
         let mut state = state.clone();
         state.info.step = Some(step);
         let place = Place::step(folder, step);
-        let told = options.progress.clone().map(|told| move |done, all| told(step, done, all));
-        let progress = told.as_ref().map(|told| told as &Progress<'_>);
+        let report = options.progress.clone().map(|progress| move |done, all| progress(step, done, all));
+        let progress = report.as_ref().map(|report| report as &Progress<'_>);
         write(store, &place, &state, read, &**processes, progress)?;
         let expire = || -> Result<()> {
             for old in options.keep.expired(&place::steps(store, folder)?) {

@@ -57,9 +57,9 @@ impl Mount {
     fn leave(&self, bytes: usize) {
         let filler = self.path().join("filler");
         fs::write(&filler, "").unwrap();
-        let said = Command::new("df").args(["-B1", "--output=avail"]).arg(self.path()).output().unwrap();
+        let output = Command::new("df").args(["-B1", "--output=avail"]).arg(self.path()).output().unwrap();
         let free: usize =
-            String::from_utf8(said.stdout).unwrap().lines().nth(1).unwrap().trim().parse().unwrap();
+            String::from_utf8(output.stdout).unwrap().lines().nth(1).unwrap().trim().parse().unwrap();
         fs::write(&filler, vec![1; free.saturating_sub(bytes)]).unwrap();
     }
 }

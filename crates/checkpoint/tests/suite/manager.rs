@@ -55,15 +55,15 @@ fn invalid_options_are_rejected() {
 #[test]
 fn values_are_copied_and_written_in_the_background() {
     let store = Store::memory().unwrap();
-    let told = Arc::new(AtomicU64::new(0));
+    let reported = Arc::new(AtomicU64::new(0));
     let (release, released) = mpsc::channel::<()>();
     let released = Mutex::new(released);
     let progress = {
-        let told = Arc::clone(&told);
+        let reported = Arc::clone(&reported);
         // The first write blocks until the test releases it.
         move |step: u64, done: u64, all: u64| {
             assert!(done <= all);
-            if told.swap(step, Ordering::SeqCst) == 0 {
+            if reported.swap(step, Ordering::SeqCst) == 0 {
                 released.lock().unwrap().recv_timeout(Duration::from_secs(60)).unwrap();
             }
         }

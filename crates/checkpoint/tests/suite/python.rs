@@ -99,8 +99,8 @@ fn python_reads_our_checkpoints() {
         })
         .collect();
     std::fs::write(folder.path().join("expected.json"), json!(expected).to_string()).unwrap();
-    let said = run(&python, "read_ours.py", folder.path());
-    assert_eq!(said.trim(), format!("{} arrays are the same", arrays.len()));
+    let stdout = run(&python, "read_ours.py", folder.path());
+    assert_eq!(stdout.trim(), format!("{} arrays are the same", arrays.len()));
 }
 
 #[test]
@@ -203,6 +203,6 @@ fn trees_round_trip_through_orbax() {
         let entries = from.entries().cloned().collect();
         reshard(&from, entries, &store, &format!("ours/{number}"), &Alone, None).unwrap();
     }
-    let said = run_with(&python, "read_trees.py", folder.path(), Some(count));
-    assert_eq!(said.trim(), format!("{count} trees are the same"));
+    let stdout = run_with(&python, "read_trees.py", folder.path(), Some(count));
+    assert_eq!(stdout.trim(), format!("{count} trees are the same"));
 }

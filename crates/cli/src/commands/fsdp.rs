@@ -47,19 +47,19 @@ pub(crate) fn run(args: &FsdpArgs, ui: &Ui) -> Result<ExitCode> {
 fn config(args: &FsdpConfigArgs) -> Result<ExitCode> {
     let mut outputs = Outputs::plan(&[("--output", &args.output)], &[])?;
     let mut answers = Vec::new();
-    let (mut lines, mut told) = (std::io::stdin().lines(), std::io::stderr());
+    let (mut lines, mut stderr) = (std::io::stdin().lines(), std::io::stderr());
     while let Some(question) = strategy::next_question(&answers) {
         let choices = question.choices();
         let choices = if choices.is_empty() { String::new() } else { format!(" ({})", choices.join(", ")) };
-        write!(told, "{}{choices} [{}] ", question.text, question.default)?;
+        write!(stderr, "{}{choices} [{}] ", question.text, question.default)?;
         let answer = if args.defaults { None } else { lines.next().transpose()? };
         if answer.is_none() {
-            writeln!(told)?;
+            writeln!(stderr)?;
         }
         match question.value(answer.as_deref().unwrap_or_default()) {
             Some(value) => answers.push((question.key, value)),
             None => {
-                writeln!(told, "'{}' is not a valid answer", answer.as_deref().unwrap_or_default())?;
+                writeln!(stderr, "'{}' is not a valid answer", answer.as_deref().unwrap_or_default())?;
             }
         }
     }
@@ -80,7 +80,7 @@ fn read(
     specialize(&mut module, entry, symbolic, source)?;
     let texts: Vec<&str> = role.iter().map(String::as_str).collect();
     let roles = strategy::role_overrides(&module, &texts, loss)
-        .and_then(|said| strategy::roles(&module, &said))
+        .and_then(|overrides| strategy::roles(&module, &overrides))
         .map_err(|e| source.explain(&e))?;
     Ok((module, roles))
 }

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
     let mut texts: Vec<String> = Vec::new();
     let mut wrong: Vec<Diagnostic> = Vec::new();
     let mut failed = false;
-    let mut said_once: Vec<&str> = Vec::new();
+    let mut reported: Vec<&str> = Vec::new();
     for (range, module) in programs {
         let mut warnings = Vec::new();
         let located = module.as_ref().is_ok_and(Module::has_locations);
@@ -75,8 +75,8 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
             })
             .and_then(|module| through(module, &passes, args.spmd_mode.into(), &mut watch, &mut warnings));
         warnings.retain(|warning| {
-            let again = said_once.contains(&warning.code);
-            said_once.extend(shardc_shardy::SAID_ONCE.contains(&warning.code).then_some(warning.code));
+            let again = reported.contains(&warning.code);
+            reported.extend(shardc_shardy::SAID_ONCE.contains(&warning.code).then_some(warning.code));
             !again
         });
         if let Some(expect) = args.verify_diagnostics {
@@ -169,8 +169,8 @@ fn through(
 ) -> Result<Module, Error> {
     shardc_ir::verify(&module)?;
     let mut context = PassContext::new(mode, PassOptions::default());
-    let (_, told) = pipeline::run(steps, &mut module, &mut context, None, &mut 0, watch)?;
-    warnings.extend(told);
+    let (_, new_warnings) = pipeline::run(steps, &mut module, &mut context, None, &mut 0, watch)?;
+    warnings.extend(new_warnings);
     Ok(module)
 }
 

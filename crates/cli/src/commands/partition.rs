@@ -153,7 +153,7 @@ fn at_peak(output: &Output, ui: &Ui) {
         format!("temporaries at the memory peak of a device:\n{}{rest}", ui.summary_table(&table))
     };
     ui.summary(text, || {
-        let told = all.iter().map(|it| {
+        let temporaries = all.iter().map(|it| {
             json!({
                 "bytes": it.bytes,
                 "count": it.count,
@@ -164,6 +164,6 @@ fn at_peak(output: &Output, ui: &Ui) {
                 "kept_until_at": it.kept_until_at,
             })
         });
-        json!({ "at_peak": told.collect::<Vec<_>>() })
+        json!({ "at_peak": temporaries.collect::<Vec<_>>() })
     });
 }

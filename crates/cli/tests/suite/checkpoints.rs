@@ -107,13 +107,13 @@ fn checkpoints_are_compared_and_resharded() {
         assert_eq!((&shown["step"], &shown["arrays"][0]["block"]), (&json!(2), &block));
         assert_eq!(folder.run(&["checkpoint", "diff", "run/2", to]).code, Some(0));
     }
-    for (args, said) in [
+    for (args, message) in [
         (["--mesh", "model=2", "--spec", "x=model"], "no array matches x"),
         (["--mesh", "model=2", "--spec", "step=model"], "step has 1 dimensions"),
         (["--mesh", "model=2", "--spec", "params.w=other"], "no axis other"),
     ] {
         let ran = folder.run(&[&["checkpoint", "reshard", "run", "d"][..], &args].concat());
-        assert!(ran.code == Some(2) && ran.err.contains(said), "{}", ran.err);
+        assert!(ran.code == Some(2) && ran.err.contains(message), "{}", ran.err);
     }
     let ran = folder.run(&["checkpoint", "reshard", "run", "a", "--whole"]);
     assert!(ran.code == Some(1) && ran.err.contains("SH1306"), "{}", ran.err);

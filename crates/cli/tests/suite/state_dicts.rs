@@ -74,8 +74,8 @@ fn a_consolidated_file_is_not_read_as_a_rank_file() {
     assert!(ran.err.contains("help: save {\"model\""), "{}", ran.err);
     fs::remove_file(folder.path("c_rank-00000001-of-00000003.pth")).unwrap();
     let ran = folder.run(&[&consolidate[..], &["--ckpt-suffix", "_rank-*", "--format", "json"]].concat());
-    let said: serde_json::Value = serde_json::from_str(&ran.err).unwrap();
-    assert_eq!((ran.code, &said["code"]), (Some(1), &"SH1409".into()), "{said}");
+    let diagnostic: serde_json::Value = serde_json::from_str(&ran.err).unwrap();
+    assert_eq!((ran.code, &diagnostic["code"]), (Some(1), &"SH1409".into()), "{diagnostic}");
     let ran = folder.run(&["checkpoint", "consolidate", "--ckpt-prefix", "none"]);
     assert!(ran.err.starts_with("error[SH1402]: no file matches none*.pth"), "{}", ran.err);
 }
@@ -110,24 +110,28 @@ fn usage_errors_leave_no_file() {
     let input = data("objects.pth");
     let input = input.to_str().unwrap();
     fs::copy(input, folder.path("in.pth")).unwrap();
-    let said = |args: &[&str], code: i32, text: &str| {
+    let assert_error = |args: &[&str], code: i32, text: &str| {
         let ran = folder.run(&[&["checkpoint", "convert"], args].concat());
         assert!(ran.code == Some(code) && ran.err.contains(text), "{args:?}: {:?} {}", ran.code, ran.err);
         assert_eq!(folder.made(), ["in.pth"], "{args:?}");
     };
-    said(&["in.pth", "-o", "in.pth"], 2, "would overwrite the input");
-    said(&["in.pth", "-o", "out.npz"], 2, "must end with .safetensors");
-    said(&["in.pth", "-o", "-"], 2, "must end with .safetensors");
-    said(&["in.pth", "-o", "out.pth", "--max-shard-size", "1GB"], 2, "is not split");
-    said(&["in.pth", "-o", "out.safetensors", "--max-shard-size", "much"], 2, "write it as 5GB");
-    said(
+    assert_error(&["in.pth", "-o", "in.pth"], 2, "would overwrite the input");
+    assert_error(&["in.pth", "-o", "out.npz"], 2, "must end with .safetensors");
+    assert_error(&["in.pth", "-o", "-"], 2, "must end with .safetensors");
+    assert_error(&["in.pth", "-o", "out.pth", "--max-shard-size", "1GB"], 2, "is not split");
+    assert_error(&["in.pth", "-o", "out.safetensors", "--max-shard-size", "much"], 2, "write it as 5GB");
+    assert_error(
         &["in.pth", "-o", "out.safetensors", "--key", "nested"],
         1,
         "error[SH1413]: in.pth: \"lr\" is a float, not a tensor",
     );
-    said(&["in.pth", "-o", "out.safetensors", "--key", "none"], 1, "the keys are model, numbers, texts");
-    said(&["none.pth", "-o", "out.safetensors"], 1, "error[SH1402]: none.pth: no such file");
-    said(
+    assert_error(
+        &["in.pth", "-o", "out.safetensors", "--key", "none"],
+        1,
+        "the keys are model, numbers, texts",
+    );
+    assert_error(&["none.pth", "-o", "out.safetensors"], 1, "error[SH1402]: none.pth: no such file");
+    assert_error(
         &["plain.mlir", "-o", "out.pth"],
         1,
         "error[SH1403]: plain.mlir: the file is not a safetensors file",

@@ -70,8 +70,8 @@ pub fn bless(checks: &str, name: &str, input: &str, options: &Options) -> Blesse
     for _ in 0..64 + 4 * checks.lines().count() {
         let directives = match read(&all.text, name, &input, options) {
             Ok(directives) => directives,
-            Err(said) => {
-                all.refused.push(said);
+            Err(message) => {
+                all.refused.push(message);
                 return all;
             }
         };
@@ -84,15 +84,15 @@ pub fn bless(checks: &str, name: &str, input: &str, options: &Options) -> Blesse
         let Some((key, failure, directive)) = next else { return all };
         let edit = Blessing { input: &input, directives: &directives, failure, directive, options }.edit();
         let (title, at) = (directive.title(), directive.line);
-        let told = format!("{name}:{}: {title}", at + 1);
+        let location = format!("{name}:{}: {title}", at + 1);
         match edit {
             Edit::Refuse(reason) => {
                 refused.insert(key);
-                all.refused.push(format!("{told} is unchanged: {reason}\n"));
+                all.refused.push(format!("{location} is unchanged: {reason}\n"));
             }
             edit => {
-                let said = apply(&mut all.text, at, &edit, options);
-                all.changed.push(format!("{told} {said}\n"));
+                let change = apply(&mut all.text, at, &edit, options);
+                all.changed.push(format!("{location} {change}\n"));
                 refused = refused.into_iter().map(|line| moved(line, at, &edit)).collect();
             }
         }
@@ -157,7 +157,7 @@ fn apply(text: &mut String, at: usize, edit: &Edit, options: &Options) -> String
         let line = format!("{before}{}{suffix}{literal}:{blanks}{text}", found.prefix);
         line.trim_end().to_owned() + "\n"
     };
-    let said = match edit {
+    let change = match edit {
         Edit::Replace(kind, text) => {
             lines[at] = written(*kind, text);
             let line = lines[at].get(before.len()..).unwrap_or_default();
@@ -179,7 +179,7 @@ fn apply(text: &mut String, at: usize, edit: &Edit, options: &Options) -> String
         Edit::Refuse(_) => String::new(),
     };
     *text = lines.concat();
-    said
+    change
 }
 
 /// A failure, and the state needed to choose an edit.

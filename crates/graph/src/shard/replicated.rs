@@ -61,9 +61,9 @@ impl State {
         results
             .map(|(axes, tensor)| {
                 let assumed = self.assumed.get(&tensor.id());
-                let is_told = |axis: &_| !assumed.is_some_and(|assumed| assumed.contains(axis));
+                let is_reported = |axis: &_| !assumed.is_some_and(|assumed| assumed.contains(axis));
                 axes.iter()
-                    .filter(|axis| is_told(axis))
+                    .filter(|axis| is_reported(axis))
                     .map(|&axis| mesh.axis_name(axis).to_owned())
                     .collect()
             })

@@ -71,7 +71,7 @@ fn given_derivatives_that_do_not_fit_are_reported_once() {
 }
 
 /// Returns the errors and warnings of a graph that returns the result of `make` for `x` and `w`.
-fn said(make: &dyn for<'g> Fn(&'g Graph, Tensor<'g>, Tensor<'g>) -> Tensor<'g>) -> (String, usize) {
+fn diagnostics(make: &dyn for<'g> Fn(&'g Graph, Tensor<'g>, Tensor<'g>) -> Tensor<'g>) -> (String, usize) {
     let g = graph();
     let y = make(&g, g.parameter("x", [4], F32), g.parameter("w", [4], F32));
     let warnings = g.warnings().len();
@@ -87,7 +87,7 @@ fn said(make: &dyn for<'g> Fn(&'g Graph, Tensor<'g>, Tensor<'g>) -> Tensor<'g>) 
 #[test]
 fn the_loss_of_a_closure_does_not_pass_through_captured_tensors() {
     let within = |through: &dyn for<'g> Fn(Tensor<'g>) -> Tensor<'g>| {
-        said(&|g, x, w| {
+        diagnostics(&|g, x, w| {
             let h = through(w);
             g.cond(x.sum(..).gt(0), || g.grad((h * w).sum(..), &w), || w)
         })
@@ -97,14 +97,14 @@ fn the_loss_of_a_closure_does_not_pass_through_captured_tensors() {
     assert_eq!(within(&|w| (w * 3).stop_gradient()), (String::new(), 0));
     assert_eq!(within(&|w| w), (String::new(), 0));
     // The loss is defined outside of the closure.
-    let (errors, _) = said(&|g, x, w| {
+    let (errors, _) = diagnostics(&|g, x, w| {
         let loss = (w * x).sum(..);
         g.cond(x.sum(..).gt(0), || g.grad(loss, &w), || w)
     });
     assert!(errors.contains("the loss uses a captured tensor"), "{errors}");
     // A captured tensor that does not depend on `w` may be defined outside of the closure.
     assert_eq!(
-        said(&|g, x, w| {
+        diagnostics(&|g, x, w| {
             let h = x.exp();
             g.cond(x.sum(..).gt(0), || g.grad((h * w).sum(..), &w), || w)
         }),
@@ -114,7 +114,7 @@ fn the_loss_of_a_closure_does_not_pass_through_captured_tensors() {
 
 #[test]
 fn a_gradient_includes_uses_before_a_mark() {
-    let (errors, warnings) = said(&|g, x, w| {
+    let (errors, warnings) = diagnostics(&|g, x, w| {
         let h = x * w;
         let loss = h.square().sum(..);
         let h = h.mark_sharding(shardc_graph::spec!["data"]);

@@ -155,8 +155,8 @@ fn nested_shard_maps_are_checked_along_their_own_axes() {
         g.finish(&[("y", y)]).map_or_else(|errors| errors.to_string(), |_| String::new())
     };
     assert_eq!(inner(false), "");
-    let told = inner(true);
-    assert!(told.contains("SH0623") && told.contains("between devices along \"model\""), "{told}");
+    let errors = inner(true);
+    assert!(errors.contains("SH0623") && errors.contains("between devices along \"model\""), "{errors}");
     // At index 0 along "data", `max` returns 2 on both devices along "model"; at other indices, the two devices get different numbers.
     let g = Graph::new("step", &meshes()[0]);
     let x = g.parameter("x", [8, 4], F32);
@@ -165,8 +165,8 @@ fn nested_shard_maps_are_checked_along_their_own_axes() {
             x * g.axis_index(["data", "model"]).max(2).to(F32)
         })
     });
-    let told = g.finish(&[("y", y)]).unwrap_err().to_string();
-    assert!(told.contains("between devices along \"model\""), "{told}");
+    let errors = g.finish(&[("y", y)]).unwrap_err().to_string();
+    assert!(errors.contains("between devices along \"model\""), "{errors}");
 }
 
 #[test]

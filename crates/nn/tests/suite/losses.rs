@@ -18,7 +18,7 @@ fn made(build: impl for<'g> FnOnce(&'g Graph) -> Tensor<'g>) -> Result<Module, V
     g.finish(&[("sum", sum)]).map_err(|errors| errors.0.iter().map(|e| e.kind.to_string()).collect())
 }
 
-fn said(build: impl for<'g> FnOnce(&'g Graph) -> Tensor<'g>) -> Vec<String> {
+fn errors_of(build: impl for<'g> FnOnce(&'g Graph) -> Tensor<'g>) -> Vec<String> {
     made(build).err().unwrap_or_default()
 }
 
@@ -32,7 +32,7 @@ fn labels_are_integers_with_the_shape_of_the_rows() {
     ];
     for (loss, of) in losses.iter().flat_map(|loss| [(loss, CrossEntropy::new()), (loss, ignoring)]) {
         let with = |shape: &[i64], dtype| {
-            said(|g| loss(of, g.parameter("x", [4, 300], F32), g.parameter("y", shape, dtype)))
+            errors_of(|g| loss(of, g.parameter("x", [4, 300], F32), g.parameter("y", shape, dtype)))
         };
         assert!(with(&[4], I32).is_empty() && with(&[4], I64).is_empty() && with(&[4], UI8).is_empty());
         let rows = "the shape of labels must be that of logits without the last dimension";
@@ -40,7 +40,7 @@ fn labels_are_integers_with_the_shape_of_the_rows() {
         assert_eq!(with(&[], I32), [format!("{rows}, got labels [] and logits [4, 300]")]);
         assert_eq!(with(&[4], F32), ["labels must be integers, got f32"]);
     }
-    let errors = said(|g| CrossEntropy::new().mean(g.zeros([4, 3], UI8), g.zeros([4], I32)));
+    let errors = errors_of(|g| CrossEntropy::new().mean(g.zeros([4, 3], UI8), g.zeros([4], I32)));
     assert_eq!(errors, ["logits must be floats, got ui8"]);
 }
 
@@ -70,7 +70,7 @@ fn predictions_and_labels_must_match() {
         [squared_error, |x, y| huber(x, y, 1.0), sigmoid_cross_entropy];
     for loss in losses {
         let with =
-            |shape: &[i64]| said(|g| loss(g.parameter("x", [4, 1], F32), g.parameter("y", shape, F32)));
+            |shape: &[i64]| errors_of(|g| loss(g.parameter("x", [4, 1], F32), g.parameter("y", shape, F32)));
         assert!(with(&[4, 1]).is_empty() && with(&[]).is_empty());
         let [error] = &with(&[4])[..] else { panic!("one error") };
         assert!(error.ends_with("must have equal shapes, got [4, 1] and [4]"), "{error}");

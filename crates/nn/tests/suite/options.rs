@@ -11,7 +11,7 @@ use shardc_nn::models::{Bert, Decoder, ResNet, Vit};
 use shardc_nn::{Init, Lora, Scope, optim};
 
 /// Returns the errors reported for the model that `build` makes.
-fn said(build: impl for<'g> FnOnce(&'g Graph, &Scope<'g>) -> Tensor<'g>) -> Vec<String> {
+fn errors_of(build: impl for<'g> FnOnce(&'g Graph, &Scope<'g>) -> Tensor<'g>) -> Vec<String> {
     let g = Graph::new("step", &Mesh::new(&[]).unwrap());
     let p = Scope::new(&g);
     let y = build(&g, &p);
@@ -23,16 +23,16 @@ fn said(build: impl for<'g> FnOnce(&'g Graph, &Scope<'g>) -> Tensor<'g>) -> Vec<
 fn dropout_rate_is_between_zero_and_one() {
     for (rate, shown) in [(-0.5, "-0.5"), (1.5, "1.5"), (f64::NAN, "NaN")] {
         let of = [format!("the dropout rate must be between 0 and 1, got {shown}")];
-        assert_eq!(said(|g, _| Dropout::new(rate).apply(Some(g.key(0)), g.ones([9], F32))), of);
-        assert_eq!(said(|g, _| Dropout::new(rate).apply(None, g.ones([9], F32))), of);
-        let errors = said(|g, p| {
+        assert_eq!(errors_of(|g, _| Dropout::new(rate).apply(Some(g.key(0)), g.ones([9], F32))), of);
+        assert_eq!(errors_of(|g, _| Dropout::new(rate).apply(None, g.ones([9], F32))), of);
+        let errors = errors_of(|g, p| {
             let p = p.with_lora(&Lora::new(2, 4.0).dropout(rate), Some(g.key(0)));
             Dense::new(4).apply(&p.at("map"), g.ones([3, 4], F32))
         });
         assert_eq!(errors, of);
     }
     for rate in [0.0, 0.5, 1.0] {
-        assert!(said(|g, _| Dropout::new(rate).apply(Some(g.key(0)), g.ones([9], F32))).is_empty());
+        assert!(errors_of(|g, _| Dropout::new(rate).apply(Some(g.key(0)), g.ones([9], F32))).is_empty());
     }
 }
 
@@ -40,10 +40,10 @@ fn dropout_rate_is_between_zero_and_one() {
 fn heads_must_divide_features() {
     let of = ["10 features are not divisible by 4 heads: set `head_dim`"];
     let attention = Attention::new(4).causal();
-    assert_eq!(said(|g, p| attention.apply(p, g.ones([1, 2, 10], F32))), of);
+    assert_eq!(errors_of(|g, p| attention.apply(p, g.ones([1, 2, 10], F32))), of);
     let model = Decoder::gpt2(16, 8, 10, 2, 4);
-    assert_eq!(said(|g, p| model.next(p, g.zeros([2], I32), g.scalar(0.0, I32), 8)), of);
-    assert!(said(|g, p| attention.clone().head_dim(2).apply(p, g.ones([1, 2, 10], F32))).is_empty());
+    assert_eq!(errors_of(|g, p| model.next(p, g.zeros([2], I32), g.scalar(0.0, I32), 8)), of);
+    assert!(errors_of(|g, p| attention.clone().head_dim(2).apply(p, g.ones([1, 2, 10], F32))).is_empty());
 }
 
 #[test]

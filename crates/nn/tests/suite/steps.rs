@@ -275,25 +275,25 @@ fn context_length_is_limited_by_positions() {
 #[test]
 fn prompts_that_do_not_fit_are_reported() {
     let gpt2 = Decoder::gpt2(16, 8, 8, 2, 2);
-    let said = |decoder: &Decoder, shape: &[i64], lengths: Option<&[i64]>, context: i64| {
+    let errors = |decoder: &Decoder, shape: &[i64], lengths: Option<&[i64]>, context: i64| {
         reported(|g, p| {
             let lengths = lengths.map(|shape| g.zeros(shape, I32));
             _ = decoder.prefill(p, g.zeros(shape, I32), lengths, context);
         })
     };
     let shape = ["prompts must have shape [batch, time] and at least one token"];
-    assert_eq!(said(&gpt2, &[2], None, 8), shape);
-    assert_eq!(said(&gpt2, &[2, 0], None, 8), shape);
-    assert_eq!(said(&gpt2, &[2, 5], None, 4), ["prompts of 5 tokens exceed the context of 4"]);
-    assert_eq!(said(&gpt2, &[2, 5], None, 9), ["a context of 9 tokens exceeds the maximum of 8 positions"]);
-    assert_eq!(said(&gpt2, &[2, 5], Some(&[3]), 8), ["prompt lengths must be integers of shape [2]"]);
+    assert_eq!(errors(&gpt2, &[2], None, 8), shape);
+    assert_eq!(errors(&gpt2, &[2, 0], None, 8), shape);
+    assert_eq!(errors(&gpt2, &[2, 5], None, 4), ["prompts of 5 tokens exceed the context of 4"]);
+    assert_eq!(errors(&gpt2, &[2, 5], None, 9), ["a context of 9 tokens exceeds the maximum of 8 positions"]);
+    assert_eq!(errors(&gpt2, &[2, 5], Some(&[3]), 8), ["prompt lengths must be integers of shape [2]"]);
     let by_blocks = gpt2.clone().attention_block(5);
-    assert!(said(&by_blocks, &[2, 5], None, 8).is_empty());
+    assert!(errors(&by_blocks, &[2, 5], None, 8).is_empty());
     let masked = ["blockwise attention supports no masks, segments or explicit positions"];
-    assert_eq!(said(&by_blocks, &[2, 5], Some(&[2]), 8), masked);
+    assert_eq!(errors(&by_blocks, &[2, 5], Some(&[2]), 8), masked);
     let sees_all = Decoder { attention: Attention::new(2), ..gpt2 };
     let causal = ["a key/value cache needs causal attention"];
-    assert_eq!(said(&sees_all, &[2, 5], None, 8), causal);
+    assert_eq!(errors(&sees_all, &[2, 5], None, 8), causal);
 }
 
 #[test]

@@ -166,8 +166,8 @@ impl Explainer<'_> {
             let data = &self.module.ops[op];
             data.operands.iter().chain(&data.results).copied()
         });
-        let told = |v: &ValueId| self.module.shardings.of(*v).is_some() && self.module.rank(*v) > 0;
-        let values: IndexSet<ValueId> = values.filter(told).collect();
+        let is_reported = |v: &ValueId| self.module.shardings.of(*v).is_some() && self.module.rank(*v) > 0;
+        let values: IndexSet<ValueId> = values.filter(is_reported).collect();
         values.into_iter().map(|v| self.value(Subject::Value(v), false)).collect()
     }
 

@@ -98,12 +98,12 @@ fn sink_debug(
     from: &str,
     to: &str,
 ) {
-    let said = owners.iter().filter_map(|&owner| {
-        let said = module.ops[places.edge(owner)?].attrs.get(from)?;
+    let attrs = owners.iter().filter_map(|&owner| {
+        let attr = module.ops[places.edge(owner)?].attrs.get(from)?;
         // A data-flow edge without propagation steps is skipped.
-        let empty = matches!(said, Attr::Raw(text) if &**text == "#sdy.propagation_edges<[]>");
-        (!empty).then(|| said.clone())
+        let empty = matches!(attr, Attr::Raw(text) if &**text == "#sdy.propagation_edges<[]>");
+        (!empty).then(|| attr.clone())
     });
-    let list = Attr::Array(said.collect());
+    let list = Attr::Array(attrs.collect());
     module.ops[op].attrs.set(to, list);
 }

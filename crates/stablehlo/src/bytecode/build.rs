@@ -39,7 +39,7 @@ pub(super) fn build(ir: &Ir<'_>, size: usize) -> Result<Module, Vec<Diagnostic>>
             continue;
         }
         let done = texts.op(op);
-        done.map_err(|failure| vec![told(failure, op, None)])?;
+        done.map_err(|failure| vec![with_place(failure, op, None)])?;
     }
     for &(ty, _) in ir.regions.iter().flat_map(|region| &region.blocks).flat_map(|block| &block.args) {
         texts.pool.ty(ty).map_err(all_of)?;
@@ -74,7 +74,7 @@ fn all_of(failure: Failure) -> Vec<Diagnostic> {
 }
 
 /// Returns the diagnostic of a failure, with the operation in which it occurred.
-fn told(failure: Failure, op: &OpRecord<'_>, user_loc: Option<String>) -> Diagnostic {
+fn with_place(failure: Failure, op: &OpRecord<'_>, user_loc: Option<String>) -> Diagnostic {
     let mut diagnostic = without_place(failure).unwrap_or_else(|| {
         Diagnostic::invalid(codes::MALFORMED, "cannot read the operands of this operation")
     });
@@ -127,7 +127,7 @@ impl<'a, 'b> Texts<'a, 'b> {
         for at in all {
             let text = generic::text(self.ir, &mut self.pool, &types, at)?;
             if let (Err(failure), Some(op)) = (check_kept(&text), self.ir.ops.get(at.0 as usize)) {
-                return Err(told(failure, op, None).into());
+                return Err(with_place(failure, op, None).into());
             }
             self.carried = self.carried.saturating_add(text.len());
             kept.texts.insert(at.0, text);
@@ -283,7 +283,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             let (file, line, col) = self.maker.module().locs.file_position(loc)?;
             Some(format!("{file}:{line}:{col}"))
         });
-        self.errors.push(told(failure, op, place));
+        self.errors.push(with_place(failure, op, place));
     }
 
     /// Builds the items of a module. Meshes come first, because earlier functions may use them.

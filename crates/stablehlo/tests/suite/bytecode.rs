@@ -23,7 +23,7 @@ fn data() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/bytecode")
 }
 
-fn said(errors: &[Diagnostic]) -> String {
+fn rendered(errors: &[Diagnostic]) -> String {
     render(errors, "FILE", "", false)
 }
 
@@ -42,7 +42,7 @@ fn difference(bytecode: &Path) -> Option<String> {
     };
     let held = match parse_bytecode(&fs::read(bytecode).expect("a readable file")) {
         Ok(module) => module,
-        Err(errors) => return Some(format!("{name}: {}", said(&errors))),
+        Err(errors) => return Some(format!("{name}: {}", rendered(&errors))),
     };
     // The pretty form omits the regions of some operations, with their locations.
     for (form, locations) in [(PrintForm::Pretty, source.contains("loc(")), (PrintForm::Generic, false)] {
@@ -75,7 +75,7 @@ fn bytecode_and_text_give_the_same_module() {
 fn kept_text_is_in_generic_form() {
     for path in files(&data(), ".mlirbc").iter().filter(|path| path.to_string_lossy().contains("kept.")) {
         let module = parse_bytecode(&fs::read(path).expect("a readable file"))
-            .unwrap_or_else(|errors| panic!("{}", said(&errors)));
+            .unwrap_or_else(|errors| panic!("{}", rendered(&errors)));
         let text = print(&module, &PrintOptions::default());
         insta::assert_snapshot!("kept", text);
         let again =
@@ -181,8 +181,8 @@ fn a_module_has_one_name() {
         error("\"builtin.module\"() <{sym_name = \"a\"}> ({}) {sym_name = 1 : i32} : () -> ()")
             .contains(twice)
     );
-    let module =
-        parse("module attributes {sym_name = \"b\"} {}").unwrap_or_else(|errors| panic!("{}", said(&errors)));
+    let module = parse("module attributes {sym_name = \"b\"} {}")
+        .unwrap_or_else(|errors| panic!("{}", rendered(&errors)));
     assert!(print(&module, &PrintOptions::default()).starts_with("module @b {"));
 }
 
@@ -254,7 +254,7 @@ fn errors_name_the_operation() {
     let error = error(&damaged);
     assert!(error.message.contains("stablehlo.reduce") && error.message.contains("`dimensions`"), "{error}");
     assert_eq!(error.user_loc.as_deref(), Some("model.py:5:6"));
-    let shown = said(&[error]);
+    let shown = rendered(&[error]);
     assert!(shown.contains("in the stablehlo.reduce at byte"), "{shown}");
 }
 
@@ -304,5 +304,5 @@ fn dictionary_names_are_unique() {
     let at = bytes.windows(name.len()).position(|window| window == name).expect("the name of an attribute");
     bytes[at..at + name.len()].copy_from_slice(other);
     let errors = parse_bytecode(&bytes).expect_err("one name twice");
-    assert!(said(&errors).contains("has the key `replica_groups` twice"), "{}", said(&errors));
+    assert!(rendered(&errors).contains("has the key `replica_groups` twice"), "{}", rendered(&errors));
 }

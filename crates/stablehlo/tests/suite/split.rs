@@ -49,12 +49,12 @@ fn strictness_controls_matching() {
         ("// expected-error@+1 {{SH0101}}", Strictness::Line),
         ("// expected-error@+1 {{their words}}", Strictness::Text),
     ] {
-        let said = differences(&program(comment), strictness);
-        assert_eq!(said.len(), 2, "{comment}: {said:?}");
-        assert!(said[0].starts_with("unexpected: `%y`"), "{said:?}");
-        assert!(said[1].ends_with("was not produced"), "{said:?}");
+        let messages = differences(&program(comment), strictness);
+        assert_eq!(messages.len(), 2, "{comment}: {messages:?}");
+        assert!(messages[0].starts_with("unexpected: `%y`"), "{messages:?}");
+        assert!(messages[1].ends_with("was not produced"), "{messages:?}");
     }
     assert_eq!(differences(&program("// expected-note {{a note}}"), Strictness::Line).len(), 1);
-    let said = differences(&program("// expected-error@somewhere {{x}}"), Strictness::Line);
-    assert_eq!(said[0], "cannot parse this expected diagnostic");
+    let messages = differences(&program("// expected-error@somewhere {{x}}"), Strictness::Line);
+    assert_eq!(messages[0], "cannot parse this expected diagnostic");
 }

@@ -47,7 +47,7 @@ fn difference(artifact: &Path, text: &Path, by: Text) -> Option<String> {
     };
     let held = match parse_bytecode(&fs::read(artifact).expect("a readable artifact")) {
         Ok(module) => module,
-        Err(errors) => return Some(format!("{name}: {}", said(&errors))),
+        Err(errors) => return Some(format!("{name}: {}", messages(&errors))),
     };
     let held = pretty(&held);
     let other = held.lines().zip(wanted.lines()).find(|(a, b)| a != b);
@@ -58,7 +58,7 @@ fn difference(artifact: &Path, text: &Path, by: Text) -> Option<String> {
     }
 }
 
-fn said(errors: &[Diagnostic]) -> String {
+fn messages(errors: &[Diagnostic]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
@@ -91,7 +91,7 @@ fn changed(name: &str, from: &str, to: &str) -> Vec<u8> {
 
 fn error(bytes: &[u8]) -> Diagnostic {
     let errors = parse_bytecode(bytes).expect_err("an error");
-    assert_eq!(errors.len(), 1, "{}", said(&errors));
+    assert_eq!(errors.len(), 1, "{}", messages(&errors));
     errors.into_iter().next().expect("one")
 }
 

@@ -266,22 +266,22 @@ fn damaged_safetensors_files_are_described() {
 fn indices_are_checked() {
     let folder = tempfile::tempdir().unwrap();
     let index = folder.path().join("model.safetensors.index.json");
-    let said = |text: &str| {
+    let index_error = |text: &str| {
         fs::write(&index, text).unwrap();
         open(folder.path()).unwrap_err()
     };
-    assert_says(&said("[]"), "SH1404", "not an index");
+    assert_says(&index_error("[]"), "SH1404", "not an index");
     for file in ["../a.safetensors", "/a", "", "..", "b\\\\c"] {
         let text = format!(r#"{{"weight_map":{{"w":"{file}"}}}}"#);
-        assert_says(&said(&text), "SH1404", "not a file name within the folder of the index");
+        assert_says(&index_error(&text), "SH1404", "not a file name within the folder of the index");
     }
-    assert_says(&said(r#"{"weight_map":{"w":"a.safetensors"}}"#), "SH1402", "no such file");
+    assert_says(&index_error(r#"{"weight_map":{"w":"a.safetensors"}}"#), "SH1402", "no such file");
     let mut dict = StateDict::new();
     dict.insert("v", Tensor::from_bytes(DType::UI8, &[2], vec![1, 2]).unwrap()).unwrap();
     let mut bytes = Vec::new();
     safetensors::write(&dict, &mut bytes, &mut |_| {}).unwrap();
     fs::write(folder.path().join("a.safetensors"), bytes).unwrap();
-    let error = said(r#"{"weight_map":{"w":"a.safetensors"}}"#);
+    let error = index_error(r#"{"weight_map":{"w":"a.safetensors"}}"#);
     assert_says(&error, "SH1404", "a.safetensors does not contain this tensor");
     assert_eq!(error.tensor(), Some("w"));
     fs::write(&index, r#"{"weight_map":{"v":"a.safetensors"}}"#).unwrap();

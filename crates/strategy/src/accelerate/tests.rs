@@ -37,15 +37,19 @@ fn accelerate_guide_file_is_supported() {
     assert_eq!(read.settings.sharding, Sharding::FullShard);
     assert!(read.settings.offload_params);
     assert_eq!((read.devices, read.mesh().as_deref()), (Some(2), Some("fsdp=2")));
-    let told: Vec<String> = read.warnings.iter().map(ToString::to_string).collect();
-    assert!(told.iter().all(|text| !text.contains("unknown key")), "{told:#?}");
+    let warnings: Vec<String> = read.warnings.iter().map(ToString::to_string).collect();
+    assert!(warnings.iter().all(|text| !text.contains("unknown key")), "{warnings:#?}");
     assert_eq!(
         read.model,
         ModelSettings { compute_dtype: Some(DType::BF16), activation_checkpointing: false }
     );
-    let about = |key: &str| told.iter().filter(|text| text.contains(key)).count();
-    assert_eq!(about("fsdp_transformer_layer_cls_to_wrap"), 1, "{told:#?}");
-    assert_eq!(told.len(), 1, "keys that are off or used by the launcher are not reported: {told:#?}");
+    let about = |key: &str| warnings.iter().filter(|text| text.contains(key)).count();
+    assert_eq!(about("fsdp_transformer_layer_cls_to_wrap"), 1, "{warnings:#?}");
+    assert_eq!(
+        warnings.len(),
+        1,
+        "keys that are off or used by the launcher are not reported: {warnings:#?}"
+    );
     assert_eq!(read.settings.compute_dtype, Some(DType::BF16));
     assert_eq!((read.settings.wrap, read.settings.backward_prefetch), (Some(Wrap::Layers), Prefetch::Pre));
     for key in ["fsdp_offload_params", "fsdp_auto_wrap_policy", "mixed_precision", "fsdp_backward_prefetch"] {
@@ -55,24 +59,24 @@ fn accelerate_guide_file_is_supported() {
 
 #[test]
 fn keys_without_effect_are_reported() {
-    let told = |text: &str| -> Vec<String> {
+    let warnings = |text: &str| -> Vec<String> {
         Accelerate::parse(text).unwrap().warnings.iter().map(|warning| warning.message.clone()).collect()
     };
     let by_layer = "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_min_num_params: 2000";
     assert_eq!(
-        told(&format!("fsdp_config: {{{by_layer}}}\n")),
+        warnings(&format!("fsdp_config: {{{by_layer}}}\n")),
         ["settings without effect: fsdp_min_num_params"]
     );
     assert_eq!(
-        told("distributed_type: 'NO'\nfsdp_config: {fsdp_sharding_strategy: 1}\n"),
+        warnings("distributed_type: 'NO'\nfsdp_config: {fsdp_sharding_strategy: 1}\n"),
         ["settings without effect: fsdp_config"]
     );
-    assert_eq!(told("mixed_precision: fp8\n"), ["settings without effect: mixed_precision: fp8"]);
+    assert_eq!(warnings("mixed_precision: fp8\n"), ["settings without effect: mixed_precision: fp8"]);
     assert_eq!(
-        told("num_processes: 4\n---\nnum_processes: 2\n"),
+        warnings("num_processes: 4\n---\nnum_processes: 2\n"),
         ["settings without effect: further documents after ---"]
     );
-    assert!(told("distributed_type: 'NO'\nfsdp_config: {}\nmixed_precision: 'no'\n").is_empty());
+    assert!(warnings("distributed_type: 'NO'\nfsdp_config: {}\nmixed_precision: 'no'\n").is_empty());
 }
 
 #[test]
@@ -116,11 +120,11 @@ fn newer_files_and_those_of_pytorch_xla() {
 fn unknown_keys_are_warnings_and_wrong_values_errors_at_their_lines() {
     let read =
         Accelerate::parse("fsdp_config:\n  fsdp_shardingstrategy: 1\nfsdp_offload_params: true\n").unwrap();
-    let told: Vec<_> =
+    let warnings: Vec<_> =
         read.warnings.iter().map(|w| (w.message.clone(), w.hint.clone().unwrap_or_default())).collect();
-    assert_eq!(told[0].0, "unknown key 'fsdp_shardingstrategy' under fsdp_config");
-    assert_eq!(told[0].1, "the nearest key is fsdp_sharding_strategy");
-    assert_eq!(told[1].1, "the key belongs under fsdp_config");
+    assert_eq!(warnings[0].0, "unknown key 'fsdp_shardingstrategy' under fsdp_config");
+    assert_eq!(warnings[0].1, "the nearest key is fsdp_sharding_strategy");
+    assert_eq!(warnings[1].1, "the key belongs under fsdp_config");
 
     let text =
         "num_processes: two\nfsdp_config:\n  fsdp_offload_params: maybe\n  fsdp_sharding_strategy: ZERO\n";

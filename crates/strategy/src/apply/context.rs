@@ -133,9 +133,9 @@ fn entry(module: &Module) -> Result<(FuncId, RegionId), Vec<Diagnostic>> {
 
 /// Returns the error if the roles do not match the module's arguments.
 fn args_missing(module: &Module, roles: &Roles) -> Option<Diagnostic> {
-    let (has, told) = (module.entry().map_or(0, |f| module.funcs[f].params.len()), roles.arguments.len());
-    let message = || format!("the roles are for {told} arguments, but the program has {has}");
-    (has != told).then(|| {
+    let (has, expected) = (module.entry().map_or(0, |f| module.funcs[f].params.len()), roles.arguments.len());
+    let message = || format!("the roles are for {expected} arguments, but the program has {has}");
+    (has != expected).then(|| {
         Diagnostic::invalid("SH1250", message()).hint("infer the roles again for the current program")
     })
 }

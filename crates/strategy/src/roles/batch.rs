@@ -166,8 +166,8 @@ impl<'a, 'm> Known<'a, 'm> {
                     && !of_data.meets(&self.parameters);
                 let has_no_other = |i: &usize| {
                     let dims = self.classes.of(self.facts.args[*i]);
-                    let is_told = dims.iter().any(|class| examples.contains(class));
-                    of_data.contains(*i) && dims.contains(&front) && !is_told
+                    let is_known = dims.iter().any(|class| examples.contains(class));
+                    of_data.contains(*i) && dims.contains(&front) && !is_known
                 };
                 if meets && self.given.iter().any(has_no_other) {
                     examples.insert(front);

@@ -71,14 +71,14 @@ impl States<'_, '_> {
         let next = (0..facts.args.len()).filter_map(|i| Some((facts.next_value(i)?, Arguments::one(i))));
         let behind_next =
             Dependence::with(facts.module, facts.body, Through::Floats, next, facts.step_loops.clone());
-        let untold_by = |states: &Self, roles: &[Option<Role>]| -> Vec<usize> {
-            (0..roles.len()).filter(|&i| states.is_untold(i, roles)).collect()
+        let all_unassigned = |states: &Self, roles: &[Option<Role>]| -> Vec<usize> {
+            (0..roles.len()).filter(|&i| states.is_unassigned(i, roles)).collect()
         };
-        let mut untold = untold_by(self, roles);
+        let mut unassigned = all_unassigned(self, roles);
         for (_, value) in numbers {
             // A scalar that is computed from the next value of state, such as the norm of an update, does not train that state.
             let (moves_with, behind) = (facts.floats.of(value), behind_next.of(value));
-            if !untold.iter().any(|&i| moves_with.contains(i) && !behind.contains(i)) {
+            if !unassigned.iter().any(|&i| moves_with.contains(i) && !behind.contains(i)) {
                 continue;
             }
             let forward = Forward::of(facts, &[value]);
@@ -88,7 +88,7 @@ impl States<'_, '_> {
                 let is_own = || self.needs_forward(i, &forward) && self.is_updated(i);
                 self.is_trained(i, &forward) && (!self.is_of_optimizer(i, roles) || is_own())
             };
-            let trained: Vec<usize> = untold.iter().copied().filter(is_trained).collect();
+            let trained: Vec<usize> = unassigned.iter().copied().filter(is_trained).collect();
             // The norm of all weights also depends on weights that are not trained.
             if !trained.iter().any(|&i| self.is_asked(i, &forward)) {
                 continue;
@@ -97,12 +97,12 @@ impl States<'_, '_> {
                 roles[i] = Some(Role::Parameter);
             }
             self.forwards.push(forward);
-            untold = untold_by(self, roles);
+            unassigned = all_unassigned(self, roles);
         }
     }
 
     /// Returns whether an argument is floating-point state that has no role yet and does not [follow](States::follows) other state.
-    fn is_untold(&self, i: usize, roles: &[Option<Role>]) -> bool {
+    fn is_unassigned(&self, i: usize, roles: &[Option<Role>]) -> bool {
         self.is_float_state(i) && roles[i].is_none() && !self.follows(i)
     }
 
@@ -208,14 +208,14 @@ impl States<'_, '_> {
             j != i
                 && needs[i].contains(j)
                 && self.facts.rank(j) > 0
-                && self.is_untold(j, roles)
+                && self.is_unassigned(j, roles)
                 && !(0..roles.len()).any(is_used)
         };
         let is_read = |j: usize| j != i && needs[j].contains(i);
         let parameters =
             || (0..roles.len()).filter(|&p| roles[p] == Some(Role::Parameter)).collect::<Vec<_>>();
         let needs_data = needs[i].meets(&self.facts.given);
-        self.is_untold(i, roles)
+        self.is_unassigned(i, roles)
             && !self.moves_loss(i)
             && !(0..roles.len()).any(is_read)
             && (0..roles.len()).any(is_own_moment)

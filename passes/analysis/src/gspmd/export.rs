@@ -264,11 +264,11 @@ impl Export<'_> {
         }
         let results = data.results.clone();
         let fixed = !matches!(data.kind, OpKind::While) || keeps_its_values(self.rw.module, op);
-        let said = |&r: &ValueId| self.rw.module.shardings.of(r).is_some();
+        let has_sharding = |&r: &ValueId| self.rw.module.shardings.of(r).is_some();
         // A constant needs no `{manual}` annotation, since it has the same value on all devices.
         let local =
             self.all_manual(manual) && !results.is_empty() && !matches!(data.kind, OpKind::Constant(_));
-        if fixed && (results.iter().any(said) || local) {
+        if fixed && (results.iter().any(has_sharding) || local) {
             let leaves: Vec<Leaf> = results.iter().map(|&r| self.leaf(r, manual)).collect();
             let sharding = match <[Leaf; 1]>::try_from(leaves) {
                 Ok([leaf]) => HloSharding::Single(leaf),

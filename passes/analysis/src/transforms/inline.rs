@@ -302,9 +302,9 @@ impl Inliner<'_> {
                     }
                     // The semantics of loops and branches already define data flow, so data-flow edge operations are removed; their
                     // shardings become constraints.
-                    OpKind::DataFlowEdge(said) if self.named => {
-                        let said = said.or(rw.module.shardings.of(result));
-                        let value = constrain(rw, operand, said);
+                    OpKind::DataFlowEdge(sharding) if self.named => {
+                        let sharding = sharding.or(rw.module.shardings.of(result));
+                        let value = constrain(rw, operand, sharding);
                         rw.replace(&[value]);
                         continue;
                     }

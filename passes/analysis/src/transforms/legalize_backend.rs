@@ -238,8 +238,8 @@ fn rename_entry(module: &mut Module) {
 /// Sets the number of replicas and partitions.
 fn set_device_counts(module: &mut Module, options: &BackendOptions) {
     // A partitioned program, which has no meshes, already specifies both counts, and keeps them.
-    let is_said = module.num_partitions().is_some() && module.num_replicas().is_some();
-    if options.num_devices.is_none() && module.mesh_names.is_empty() && is_said {
+    let has_counts = module.num_partitions().is_some() && module.num_replicas().is_some();
+    if options.num_devices.is_none() && module.mesh_names.is_empty() && has_counts {
         return;
     }
     let devices = num_devices(module, options);

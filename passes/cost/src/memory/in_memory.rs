@@ -61,8 +61,8 @@ mod tests {
     fn of(text: &str) -> Vec<(u64, usize, String, String, String)> {
         let module = shardc_stablehlo::parse(text).unwrap();
         let all = at_peak(&module, module.entry().unwrap(), Machine::Plain);
-        let told = |it: InMemory| (it.bytes, it.count, it.ty, it.made_by, it.kept_until);
-        all.into_iter().map(told).collect()
+        let fields = |it: InMemory| (it.bytes, it.count, it.ty, it.made_by, it.kept_until);
+        all.into_iter().map(fields).collect()
     }
 
     #[test]

@@ -201,8 +201,10 @@ pub(in crate::driver) fn restored(call: &CustomCallSpec, decomposition: &str) ->
 fn constrain_results(rw: &mut Rewriter<'_>, op: OpId, function: &KeptFunction) {
     for i in 0..rw.module.ops[op].results.len() {
         let result = rw.module.ops[op].results[i];
-        let said = rw.module.shardings.of(result);
-        let Some(sharding) = said.or_else(|| intern(rw.module, function.results.get(i))) else { continue };
+        let existing = rw.module.shardings.of(result);
+        let Some(sharding) = existing.or_else(|| intern(rw.module, function.results.get(i))) else {
+            continue;
+        };
         rw.module.renew_result(op, i);
         let fresh = rw.module.ops[op].results[i];
         let constraint = rw.op(OpKind::ShardingConstraint(sharding), &[fresh], &[], &[]);

@@ -180,7 +180,7 @@ mod tests {
     use crate::plan::testing::{Around, around};
 
     /// Returns the codes of the warnings about a planned program; `before` is the program before planning.
-    fn told(before: &Around, after: &Around) -> Vec<&'static str> {
+    fn warning_codes(before: &Around, after: &Around) -> Vec<&'static str> {
         let body = |done: &Around| done.module.funcs[done.module.entry().unwrap()].body.unwrap();
         let asked = Requests::new(&before.module, body(before));
         let plan = Plan { gathers: Vec::new(), between_steps: Default::default(), notes: Vec::new() };
@@ -197,7 +197,10 @@ mod tests {
               return %0 : tensor<64x64xf32>
             }}"#
         );
-        told(&around("propagate-unreduced", r#""x"=4"#, &program), &around("plan", r#""x"=4"#, &program))
+        warning_codes(
+            &around("propagate-unreduced", r#""x"=4"#, &program),
+            &around("plan", r#""x"=4"#, &program),
+        )
     }
 
     #[test]

@@ -148,8 +148,8 @@ fn compare(
         .output()
         .with_context(|| format!("starting {}", process::shown(&grad)))?;
     if !done.status.success() {
-        let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
-        return Ok(Err(format!("shardc cannot differentiate the function: {said}")));
+        let error = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
+        return Ok(Err(format!("shardc cannot differentiate the function: {error}")));
     }
     both(cost, &output, &file("gradient")?)
 }
@@ -195,10 +195,10 @@ fn cost(client: &Client, file: &Path) -> Result<Cost> {
 /// Returns a line with the time to differentiate a large model with respect to all of its arguments.
 fn speed(runs: usize) -> Result<String> {
     let text = generate::program(generate::Shape::Layers, OPERATIONS, (1, 1));
-    let told = |errors: &[shardc_ir::Diagnostic]| {
+    let first_error = |errors: &[shardc_ir::Diagnostic]| {
         anyhow!("{}", errors.first().map_or_else(String::new, |error| error.message.clone()))
     };
-    let read = shardc_stablehlo::parse(&text).map_err(|errors| told(&errors))?;
+    let read = shardc_stablehlo::parse(&text).map_err(|errors| first_error(&errors))?;
     let operations: usize = read.bodies().map(|body| read.walk(body).len()).sum();
     let func = read.entry().context("the generated model has no entry function")?;
     let wrt: Vec<usize> = (0..read.funcs[func].params.len()).collect();
@@ -207,7 +207,7 @@ fn speed(runs: usize) -> Result<String> {
     for _ in 0..runs {
         let mut module = read.clone();
         let start = Instant::now();
-        shardc_autodiff::differentiate(&mut module, func, &request).map_err(|errors| told(&errors))?;
+        shardc_autodiff::differentiate(&mut module, func, &request).map_err(|errors| first_error(&errors))?;
         seconds.push(start.elapsed().as_secs_f64());
     }
     let seconds = median(seconds.into_iter());
@@ -238,20 +238,21 @@ fn line(Row { name, outcome }: &Row, quantities: &[&str]) -> String {
     match outcome {
         Ok(costs) => {
             let cells = cells(costs);
-            let told: Vec<String> = (quantities.iter().zip(&cells).zip(costs.ours.iter().zip(&costs.jax)))
-                .map(|((quantity, ratio), (ours, jax))| format!("{quantity} {ratio} ({ours} / {jax})"))
-                .collect();
-            format!("{name}: {}", told.join(", "))
+            let comparisons: Vec<String> =
+                (quantities.iter().zip(&cells).zip(costs.ours.iter().zip(&costs.jax)))
+                    .map(|((quantity, ratio), (ours, jax))| format!("{quantity} {ratio} ({ours} / {jax})"))
+                    .collect();
+            format!("{name}: {}", comparisons.join(", "))
         }
         Err(why) => format!("{name}: {why}"),
     }
 }
 
-/// A table of ratios in Markdown, followed by their means, the programs above the bound, and the lines `told`.
-fn table(what: &str, rows: &[Row], quantities: &[&str], told: &[String]) -> String {
+/// A table of ratios in Markdown, followed by their means, the programs above the bound, and `lines`.
+fn table(what: &str, rows: &[Row], quantities: &[&str], lines: &[String]) -> String {
     let rule = "---|".repeat(quantities.len());
     let mut out = format!("| {what} | {} |\n|---|{rule}\n", quantities.join(" | "));
-    let mut missing = told.to_vec();
+    let mut missing = lines.to_vec();
     for row in rows {
         match &row.outcome {
             Ok(costs) => {

@@ -38,7 +38,7 @@ pub(super) fn write(
     ours: &Path,
 ) -> Result<Result<(), String>> {
     let mut module = read(step)?;
-    inline_calls(&mut module).map_err(|errors| told(&errors))?;
+    inline_calls(&mut module).map_err(|errors| first_error(&errors))?;
     let step = Step::of(&module)?;
     let Some(loss) = step.loss() else {
         return Ok(Err("no result of the step is a floating-point scalar".to_owned()));
@@ -64,12 +64,12 @@ pub(super) fn write(
     grad.arg("grad").arg(&input).arg("--wrt").arg(names.join(",")).arg("--value").arg("-o").arg(&output);
     let done = grad.output().with_context(|| format!("starting {}", process::shown(&grad)))?;
     if !done.status.success() {
-        let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
-        return Ok(Err(format!("shardc cannot differentiate the loss: {said}")));
+        let error = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
+        return Ok(Err(format!("shardc cannot differentiate the loss: {error}")));
     }
     let mut with_ours = step.with(read(&output)?, &replaced)?;
     // Calls are inlined, so that the gradients and their users are in one function, as in the original step.
-    inline_calls(&mut with_ours).map_err(|errors| told(&errors))?;
+    inline_calls(&mut with_ours).map_err(|errors| first_error(&errors))?;
     save(&for_one_device(module)?, original)?;
     save(&for_one_device(with_ours)?, ours)?;
     Ok(Ok(()))
@@ -77,7 +77,7 @@ pub(super) fn write(
 
 fn read(file: &Path) -> Result<Module> {
     let text = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
-    shardc_stablehlo::parse(&text).map_err(|errors| told(&errors))
+    shardc_stablehlo::parse(&text).map_err(|errors| first_error(&errors))
 }
 
 fn save(module: &Module, file: &Path) -> Result<()> {
@@ -85,7 +85,7 @@ fn save(module: &Module, file: &Path) -> Result<()> {
     fs::write(file, text).with_context(|| format!("writing {}", file.display()))
 }
 
-fn told(errors: &[Diagnostic]) -> anyhow::Error {
+fn first_error(errors: &[Diagnostic]) -> anyhow::Error {
     anyhow!("{}", errors.first().map_or_else(String::new, |error| error.message.clone()))
 }
 
@@ -93,7 +93,7 @@ fn told(errors: &[Diagnostic]) -> anyhow::Error {
 fn for_one_device(mut module: Module) -> Result<Module> {
     let options =
         BackendOptions { spmd_mode: SpmdMode::Replica, num_devices: Some(1), ..BackendOptions::default() };
-    legalize(&mut module, &options).map_err(|error| told(&[error]))?;
+    legalize(&mut module, &options).map_err(|error| first_error(&[error]))?;
     Ok(module)
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     for (name, function) in functions(&data, args, |function| function["kind"] == "model")? {
         let outcome = compare(&function, &data, &shardc, &dir, &|file: &Path| compiler.cost(file))
             .with_context(|| format!("comparing the gradients of {name}"))?;
-        told(&mut models, Row { name, outcome });
+        add_row(&mut models, Row { name, outcome });
     }
     let mut steps = Vec::new();
     for (folder, usual) in STEPS {
@@ -67,7 +67,7 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
             if args.wants(&name, || usual.contains(&name.as_str())) {
                 let outcome = compare_step(&file, &shardc, &dir, &compiler)
                     .with_context(|| format!("comparing the step {name}"))?;
-                told(&mut steps, Row { name, outcome });
+                add_row(&mut steps, Row { name, outcome });
             }
         }
     }
@@ -86,7 +86,7 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
-fn told(rows: &mut Vec<Row>, row: Row) {
+fn add_row(rows: &mut Vec<Row>, row: Row) {
     println!("{}", line(&row, &QUANTITIES));
     rows.push(row);
 }
@@ -148,14 +148,14 @@ impl Compiler {
     /// The quantities that the compiler reports for the first device that the program fits on, or the reason for which it rejects the
     /// program.
     fn cost(&self, program: &Path) -> Result<Cost> {
-        let mut said = Err(String::new());
+        let mut cost = Err(String::new());
         for device in DEVICES {
-            said = read(&self.verdict(device, program)?)?;
-            if !said.as_ref().is_err_and(|why| why.contains("RESOURCE_EXHAUSTED")) {
+            cost = read(&self.verdict(device, program)?)?;
+            if !cost.as_ref().is_err_and(|why| why.contains("RESOURCE_EXHAUSTED")) {
                 break;
             }
         }
-        Ok(said)
+        Ok(cost)
     }
 
     /// Returns the compiler's output for a program, from the cache if possible. An abort of the compiler is also cached.
@@ -191,18 +191,18 @@ fn ended(stderr: &str) -> String {
 }
 
 fn read(json: &str) -> Result<Cost> {
-    let said: Value = serde_json::from_str(json).context("parsing the output of the TPU compiler")?;
-    if let Some(error) = said["error"].as_str() {
+    let output: Value = serde_json::from_str(json).context("parsing the output of the TPU compiler")?;
+    if let Some(error) = output["error"].as_str() {
         return Ok(Err(error.lines().next().unwrap_or_default().to_owned()));
     }
     let number = |key: &str| {
-        said[key].as_f64().with_context(|| format!("the output of the TPU compiler has no `{key}`"))
+        output[key].as_f64().with_context(|| format!("the output of the TPU compiler has no `{key}`"))
     };
     Ok(Ok(vec![
         number("flops")?,
         number("bytes")?,
         number("temp")?,
-        said["cycles"].as_f64().unwrap_or(f64::NAN),
+        output["cycles"].as_f64().unwrap_or(f64::NAN),
     ]))
 }
 
@@ -212,10 +212,10 @@ mod tests {
 
     #[test]
     fn a_result_is_numbers_or_a_reason() {
-        let said = read(r#"{"flops": 2, "bytes": 8, "temp": 0, "cycles": 5}"#).unwrap();
-        assert_eq!(said, Ok(vec![2.0, 8.0, 0.0, 5.0]));
-        let said = read(r#"{"flops": 2, "bytes": 8, "temp": 0, "cycles": null}"#).unwrap().unwrap();
-        assert!(said[3].is_nan());
+        let cost = read(r#"{"flops": 2, "bytes": 8, "temp": 0, "cycles": 5}"#).unwrap();
+        assert_eq!(cost, Ok(vec![2.0, 8.0, 0.0, 5.0]));
+        let cost = read(r#"{"flops": 2, "bytes": 8, "temp": 0, "cycles": null}"#).unwrap().unwrap();
+        assert!(cost[3].is_nan());
         assert_eq!(read(r#"{"error": "out of memory\nmore"}"#).unwrap(), Err("out of memory".to_owned()));
         assert!(read(r#"{"flops": 2}"#).is_err());
     }

@@ -73,12 +73,12 @@ impl Compiler {
         command.arg(&self.tool).args([topology, mode]).arg(&copy);
         let out = command.output().with_context(|| format!("starting {}", process::shown(&command)))?;
         let json = if out.status.success() {
-            let said = String::from_utf8(out.stdout).context("reading the output of the TPU compiler")?;
+            let stdout = String::from_utf8(out.stdout).context("reading the output of the TPU compiler")?;
             let hlo = PathBuf::from(format!("{}.{mode}.hlo", copy.display()));
-            if hlo.is_file() { self.with_sent_once(&said, &hlo, devices)? } else { said }
+            if hlo.is_file() { self.with_sent_once(&stdout, &hlo, devices)? } else { stdout }
         } else {
-            let said = String::from_utf8_lossy(&out.stderr);
-            let why = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+            let stderr = String::from_utf8_lossy(&out.stderr);
+            let why = stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
             serde_json::json!({ "error": format!("the compiler exited ({}): {why}", out.status) }).to_string()
         };
         fs::write(&kept, &json).with_context(|| format!("writing {}", kept.display()))?;
@@ -88,17 +88,17 @@ impl Compiler {
     /// Adds to the compiler's results `verdict` the number of bytes sent if each overlapped all-gather counts once. Deletes the compiled
     /// program `hlo`.
     fn with_sent_once(&self, verdict: &str, hlo: &Path, devices: u64) -> Result<String> {
-        let mut said: Value =
+        let mut results: Value =
             serde_json::from_str(verdict).context("parsing the output of the TPU compiler")?;
         let mut count = Command::new(&self.python);
         count.args(["-c", SENT_ONCE]).arg(&self.tool).arg(hlo).arg(devices.to_string());
         let once: Value = serde_json::from_str(&process::output(&mut count)?)
             .context("parsing the number of bytes that the collectives send")?;
         for key in ["sent", "collectives"] {
-            said[format!("{key}_once")] = once[key].clone();
+            results[format!("{key}_once")] = once[key].clone();
         }
         fs::remove_file(hlo).with_context(|| format!("removing {}", hlo.display()))?;
-        Ok(said.to_string())
+        Ok(results.to_string())
     }
 
     /// The cache file of a program's results, whose name is a hash of the program's text.
@@ -111,14 +111,14 @@ impl Compiler {
 }
 
 fn read(json: &str) -> Result<Side> {
-    let said: Value = serde_json::from_str(json).context("parsing the output of the TPU compiler")?;
-    if let Some(error) = said["error"].as_str() {
+    let output: Value = serde_json::from_str(json).context("parsing the output of the TPU compiler")?;
+    if let Some(error) = output["error"].as_str() {
         return Ok(Err(error.lines().next().unwrap_or_default().to_owned()));
     }
     let number = |key: &str| {
-        said[key].as_f64().with_context(|| format!("the output of the TPU compiler has no `{key}`"))
+        output[key].as_f64().with_context(|| format!("the output of the TPU compiler has no `{key}`"))
     };
-    let kinds = said["collectives_once"].as_object().into_iter().flatten();
+    let kinds = output["collectives_once"].as_object().into_iter().flatten();
     let collectives = kinds.map(|(kind, of)| (kind.clone(), of[0].as_u64().unwrap_or(0))).collect();
     Ok(Ok(Verdict {
         sent: number("sent_once")?,

@@ -76,8 +76,8 @@ fn compare(subject: &Subject, shardc: &Path, compiler: &Compiler, dir: &Path) ->
     partition.arg("partition").arg(file).arg("-o").arg(&partitioned).arg("--manifest").arg(&manifest);
     let done = partition.output().with_context(|| format!("starting {}", process::shown(&partition)))?;
     if !done.status.success() {
-        let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
-        println!("{name}: shardc cannot partition the program: {said}");
+        let error = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
+        println!("{name}: shardc cannot partition the program: {error}");
         return Ok(None);
     }
     // Produces the program that `shardc compile` passes to the compiler.

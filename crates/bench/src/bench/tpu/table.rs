@@ -47,9 +47,9 @@ pub(super) fn line(row: &Row) -> String {
             let _ = write!(out, " {} -> {}", collectives(&xla.collectives), collectives(&ours.collectives));
         }
         (ours, xla) => {
-            let said =
+            let outcome =
                 |side: &super::Side| side.as_ref().err().map_or_else(|| "compiles".to_owned(), Clone::clone);
-            let _ = write!(out, " shardc's: {}; XLA's: {}", said(ours), said(xla));
+            let _ = write!(out, " shardc's: {}; XLA's: {}", outcome(ours), outcome(xla));
         }
     }
     out

@@ -45,11 +45,11 @@ impl<'r> Report<'r> {
         let mut covered = BTreeSet::new();
         for row in rows {
             let path = format!("{version}/{}/{}", row.kind, row.name);
-            for (check, outcome, said) in &row.checks {
+            for (check, outcome, message) in &row.checks {
                 let line = exceptions.find(&path, check);
                 covered.extend(line);
                 if outcome == "failed" {
-                    failures.push((format!("{path}#{check}"), said.as_str(), line));
+                    failures.push((format!("{path}#{check}"), message.as_str(), line));
                 }
             }
         }
@@ -97,11 +97,11 @@ impl<'r> Report<'r> {
                 println!("   skipped: {}/{}: {why}", row.kind, row.name);
             }
         }
-        for (place, said, line) in &self.failures {
+        for (place, message, line) in &self.failures {
             match line {
                 Some(line) => println!("   listed: {place}: {}", self.exceptions.line(*line).1),
-                None if is_verbose => println!("   {place}: {said}"),
-                None => println!("   {place}: {}", first_line(said)),
+                None if is_verbose => println!("   {place}: {message}"),
+                None => println!("   {place}: {}", first_line(message)),
             }
         }
     }
@@ -123,8 +123,8 @@ impl<'r> Report<'r> {
             );
         }
         let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for (place, said, line) in &self.failures {
-            let reason = line.map_or_else(|| first_line(said), |line| self.exceptions.line(line).1);
+        for (place, message, line) in &self.failures {
+            let reason = line.map_or_else(|| first_line(message), |line| self.exceptions.line(line).1);
             let place = place.strip_prefix(self.version).unwrap_or(place).trim_start_matches('/');
             reasons.entry(reason).or_default().insert(place.split('#').next().unwrap_or(place));
         }
@@ -148,11 +148,11 @@ impl<'r> Report<'r> {
 
     /// Writes all messages to a file. Returns an error for a failed check that is not listed, and for a listed failure that did not occur.
     pub(super) fn finish(&self, file: &Path, is_whole: bool) -> Result<()> {
-        let mut said = String::new();
+        let mut messages = String::new();
         for (place, text, _) in &self.failures {
-            let _ = writeln!(said, "---- {place}\n{text}");
+            let _ = writeln!(messages, "---- {place}\n{text}");
         }
-        fs::write(file, said).with_context(|| format!("writing {}", file.display()))?;
+        fs::write(file, messages).with_context(|| format!("writing {}", file.display()))?;
         println!("The messages of failed checks are in {}", file.display());
         let used: BTreeSet<usize> = self.failures.iter().filter_map(|(_, _, line)| *line).collect();
         // An exception is stale if no program that it covers needs it. With filters, some of these programs may not have been checked, so
@@ -184,7 +184,7 @@ impl Row {
 }
 
 /// The line of a message that names the error.
-fn first_line(said: &str) -> &str {
+fn first_line(message: &str) -> &str {
     let names_error = |line: &&str| line.contains("error") || line.contains("Error");
-    said.lines().find(names_error).or_else(|| said.lines().next()).unwrap_or_default()
+    message.lines().find(names_error).or_else(|| message.lines().next()).unwrap_or_default()
 }

@@ -51,7 +51,7 @@ const MODES: [&str; 2] = ["replica", "partition"];
 const SIDE_BY_SIDE: usize = 2;
 
 /// Number of programs between progress messages. All programs take an hour.
-const TOLD_EVERY: usize = 25;
+const PROGRESS_EVERY: usize = 25;
 
 /// Time limit of one comparison. The slowest comparison takes a tenth of the limit on two cores.
 const LIMIT: Duration = Duration::from_secs(600);
@@ -84,7 +84,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
                         loop {
                             let at = next.fetch_add(1, Ordering::Relaxed);
                             let Some(program) = all.get(at) else { return Ok(()) };
-                            if at > 0 && at % TOLD_EVERY == 0 {
+                            if at > 0 && at % PROGRESS_EVERY == 0 {
                                 println!("   {at} of {} programs, at {}", all.len(), program.path);
                             }
                             lane.program(program, args, report)?;

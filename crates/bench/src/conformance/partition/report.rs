@@ -29,13 +29,13 @@ pub(super) enum Outcome {
 impl Outcome {
     /// Parses a worker's answer.
     pub(super) fn of(answer: &Value) -> Result<Outcome> {
-        let said = || answer["said"].as_str().unwrap_or_default().to_owned();
+        let message = || answer["said"].as_str().unwrap_or_default().to_owned();
         Ok(match answer["outcome"].as_str() {
             Some("equal") if answer["rounding"].as_u64().is_some_and(|n| n > 0) => Outcome::Rounding,
             Some("equal") => Outcome::Equal,
-            Some("wrong") => Outcome::Wrong(said()),
-            Some("refused") => Outcome::Refused(said()),
-            Some("failed") => Outcome::Failed(said()),
+            Some("wrong") => Outcome::Wrong(message()),
+            Some("refused") => Outcome::Refused(message()),
+            Some("failed") => Outcome::Failed(message()),
             _ => bail!("invalid answer from the conformance worker: {answer}"),
         })
     }
@@ -45,10 +45,10 @@ impl Outcome {
         match self {
             Outcome::Equal => (0, ""),
             Outcome::Rounding => (1, ""),
-            Outcome::Wrong(said) => (2, said),
-            Outcome::Refused(said) => (3, said),
-            Outcome::Failed(said) => (4, said),
-            Outcome::Crashed(said) => (5, said),
+            Outcome::Wrong(message) => (2, message),
+            Outcome::Refused(message) => (3, message),
+            Outcome::Failed(message) => (4, message),
+            Outcome::Crashed(message) => (5, message),
         }
     }
 }
@@ -75,7 +75,7 @@ pub(super) struct Report<'e> {
     listed: usize,
     covered: BTreeSet<usize>,
     used: BTreeSet<usize>,
-    said: String,
+    messages: String,
     times: Vec<(Duration, String)>,
 }
 
@@ -89,7 +89,7 @@ impl<'e> Report<'e> {
             listed: 0,
             covered: BTreeSet::new(),
             used: BTreeSet::new(),
-            said: String::new(),
+            messages: String::new(),
             times: Vec::new(),
         }
     }
@@ -115,7 +115,7 @@ impl<'e> Report<'e> {
         if self.is_verbose {
             println!("{report}");
         }
-        self.said.push_str(&report);
+        self.messages.push_str(&report);
         match exception {
             Some(line) => {
                 self.used.insert(line);
@@ -145,7 +145,7 @@ impl<'e> Report<'e> {
             println!("   slowest: {:.1} s, {name}", time.as_secs_f64());
         }
         let file = dir.join("said.txt");
-        fs::write(&file, &self.said).with_context(|| format!("writing {}", file.display()))?;
+        fs::write(&file, &self.messages).with_context(|| format!("writing {}", file.display()))?;
         println!("the messages of the runs that are not equal are in {}", file.display());
         self.wrong.sort();
         for line in &self.wrong {
@@ -165,7 +165,7 @@ impl<'e> Report<'e> {
 }
 
 /// The line of a message that names the error.
-fn first_line(said: &str) -> &str {
+fn first_line(message: &str) -> &str {
     let is_telling = |line: &&str| line.contains("error") || line.contains("Error");
-    said.lines().find(is_telling).or_else(|| said.lines().next()).unwrap_or_default()
+    message.lines().find(is_telling).or_else(|| message.lines().next()).unwrap_or_default()
 }

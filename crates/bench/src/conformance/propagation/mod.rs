@@ -133,7 +133,7 @@ impl Tally {
     fn add(&mut self, name: String, outcome: Result<Outcome, String>, exceptions: &Exceptions) {
         let outcome = match outcome {
             Ok(outcome) => outcome,
-            Err(said) => return self.refused.push(format!("{name}: {said}")),
+            Err(message) => return self.refused.push(format!("{name}: {message}")),
         };
         self.compared += 1;
         self.equal_by_its_rules += usize::from(outcome.wrong_by_its_rules.is_empty());
@@ -169,7 +169,7 @@ impl Tally {
         }
         match outcome.costs {
             Some(Ok(costs)) => self.costs.push((name, costs)),
-            Some(Err(said)) => self.not_planned.push(format!("{name}: {said}")),
+            Some(Err(message)) => self.not_planned.push(format!("{name}: {message}")),
             None => {}
         }
     }
@@ -229,7 +229,7 @@ fn compare(peer: &Peer, path: &Path) -> Result<Result<Outcome, String>> {
     number(&mut module);
     let propagated = match peer.propagate(&name, &print(&module, &PrintOptions::default()))? {
         Ok(propagated) => propagated,
-        Err(said) => return Ok(Err(said)),
+        Err(message) => return Ok(Err(message)),
     };
     inline_calls(&mut module).map_err(failed)?;
     let mut by_its_rules = module.clone();
@@ -248,8 +248,8 @@ fn compare(peer: &Peer, path: &Path) -> Result<Result<Outcome, String>> {
     let by_its_rules = find(&by_its_rules, Constraints::Numbered);
     let mut wrong_by_its_rules = boundary(&by_its_rules, &theirs_found);
     let without_calls = !wrong_by_its_rules.is_empty();
-    if without_calls && let Ok(said) = peer.propagate(&name, &text_without_calls)? {
-        let theirs = parse(&said).map_err(failed)?;
+    if without_calls && let Ok(program) = peer.propagate(&name, &text_without_calls)? {
+        let theirs = parse(&program).map_err(failed)?;
         wrong_by_its_rules = boundary(&by_its_rules, &find(&theirs, Constraints::Reshards));
     }
     let mut wrong = boundary(&ours_found, &theirs_found);

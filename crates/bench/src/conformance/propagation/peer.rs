@@ -19,11 +19,11 @@ pub(super) struct Peer {
 impl Peer {
     /// Propagates a program with Shardy, and returns the propagated program. The inner `Err` is Shardy's error message.
     pub(super) fn propagate(&self, name: &str, program: &str) -> Result<Result<String, String>> {
-        let [input, output, said] =
+        let [input, output, error_file] =
             ["in.mlir", "out.mlir", "said.txt"].map(|end| self.dir.join(format!("{name}.{end}")));
         let read = |file: &Path| fs::read_to_string(file).ok();
-        if read(&input).as_deref() != Some(program) || !(output.is_file() || said.is_file()) {
-            for old in [&output, &said] {
+        if read(&input).as_deref() != Some(program) || !(output.is_file() || error_file.is_file()) {
+            for old in [&output, &error_file] {
                 let _ = fs::remove_file(old);
             }
             fs::write(&input, program).with_context(|| format!("writing {}", input.display()))?;
@@ -41,12 +41,12 @@ impl Peer {
                 // If jax is missing, that is not an error of Shardy.
                 ensure!(!text.contains("ModuleNotFoundError"), "{text}");
                 let line = text.lines().rfind(|line| line.contains("error")).unwrap_or("it crashed");
-                fs::write(&said, line).with_context(|| format!("writing {}", said.display()))?;
+                fs::write(&error_file, line).with_context(|| format!("writing {}", error_file.display()))?;
             }
         }
         match read(&output) {
             Some(text) => Ok(Ok(text)),
-            None => Ok(Err(read(&said).unwrap_or_default())),
+            None => Ok(Err(read(&error_file).unwrap_or_default())),
         }
     }
 }

@@ -23,8 +23,8 @@ pub(super) fn agreeing_results(peer: &Peer, path: &Path, ours: &Module) -> Resul
     };
     let script = peer.dir.join("xla_results.py");
     fs::write(&script, SCRIPT).with_context(|| format!("writing {}", script.display()))?;
-    let said = process::output(Command::new(&peer.python).arg(&script).arg(path).arg(devices.to_string()))?;
-    let line = said.lines().last().unwrap_or_default();
+    let stdout = process::output(Command::new(&peer.python).arg(&script).arg(path).arg(devices.to_string()))?;
+    let line = stdout.lines().last().unwrap_or_default();
     let theirs: Vec<String> =
         serde_json::from_str(line).with_context(|| format!("parsing the output of XLA: {line}"))?;
     let attrs = ours.entry().map(|entry| ours.funcs[entry].res_attrs.as_slice()).unwrap_or_default();

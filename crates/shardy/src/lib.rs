@@ -16,4 +16,4 @@ mod shardings;
 pub use pipeline::{find, passes};
 
 /// Codes of warnings that are printed once for all programs of a file.
-pub const SAID_ONCE: &[&str] = &[import::MANY_CALLS];
+pub const REPORTED_ONCE: &[&str] = &[import::MANY_CALLS];

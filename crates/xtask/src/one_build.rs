@@ -13,7 +13,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::workspace::which;
+use crate::{process, workspace::which};
 
 /// The variable that makes this program stand in for rustdoc: the path of rustdoc.
 const RUSTDOC: &str = "SHARDC_REAL_RUSTDOC";
@@ -21,12 +21,22 @@ const RUSTDOC: &str = "SHARDC_REAL_RUSTDOC";
 /// The variable with the folder for the documentation.
 const PAGES: &str = "SHARDC_RUSTDOC_PAGES";
 
+/// Finds a program of the toolchain: on the `PATH`, or in the folder of rustc.
+fn tool(name: &str) -> Option<PathBuf> {
+    let beside_rustc = || {
+        let sysroot = process::output(Command::new("rustc").args(["--print", "sysroot"])).ok()?;
+        let path = Path::new(sysroot.trim()).join("bin").join(name);
+        path.is_file().then_some(path)
+    };
+    which(name).or_else(beside_rustc)
+}
+
 /// Makes cargo compile the workspace with Clippy; warnings are errors.
 ///
 /// # Errors
 /// Clippy is not installed.
 pub(crate) fn with_clippy(command: &mut Command) -> Result<&mut Command> {
-    let clippy = which("clippy-driver").context(
+    let clippy = tool("clippy-driver").context(
         "`clippy-driver` is not installed: run `rustup component add clippy`, or name single steps (`cargo xtask test fmt test`)",
     )?;
     Ok(command.env("RUSTC_WORKSPACE_WRAPPER", clippy).env("CLIPPY_ARGS", "-Dwarnings"))
@@ -42,8 +52,8 @@ pub(crate) fn with_documentation<'c>(
     xtask: &Path,
     pages: &Path,
 ) -> Result<&'c mut Command> {
-    let rustdoc = env::var_os("RUSTDOC").map(PathBuf::from).or_else(|| which("rustdoc"));
-    let rustdoc = rustdoc.context("there is no `rustdoc` on the PATH")?;
+    let rustdoc = env::var_os("RUSTDOC").map(PathBuf::from).or_else(|| tool("rustdoc"));
+    let rustdoc = rustdoc.context("there is no `rustdoc` beside rustc")?;
     Ok(command.env("RUSTDOC", xtask).env(RUSTDOC, rustdoc).env(PAGES, pages))
 }
 

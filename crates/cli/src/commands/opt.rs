@@ -76,7 +76,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
             .and_then(|module| through(module, &passes, args.spmd_mode.into(), &mut watch, &mut warnings));
         warnings.retain(|warning| {
             let again = reported.contains(&warning.code);
-            reported.extend(shardc_shardy::SAID_ONCE.contains(&warning.code).then_some(warning.code));
+            reported.extend(shardc_shardy::REPORTED_ONCE.contains(&warning.code).then_some(warning.code));
             !again
         });
         if let Some(expect) = args.verify_diagnostics {

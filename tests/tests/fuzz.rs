@@ -22,14 +22,14 @@ struct Sample {
 }
 
 const SAMPLES: &[Sample] = &[
-    Sample { fuzzer: "text", seed: 1, cases: 500, passes: ("partition", 30) },
-    Sample { fuzzer: "bytecode", seed: 1, cases: 600, passes: ("read", 30) },
-    Sample { fuzzer: "partitions", seed: 1, cases: 500, passes: ("damaged", 30) },
-    Sample { fuzzer: "meshes", seed: 1, cases: 80, passes: ("partition", 20) },
-    Sample { fuzzer: "passes", seed: 1, cases: 600, passes: ("2 passes", 40) },
-    Sample { fuzzer: "ops", seed: 1, cases: 10, passes: ("pieces compared", 1100) },
-    Sample { fuzzer: "devices", seed: 1, cases: 10, passes: ("pieces partitioned", 350) },
-    Sample { fuzzer: "inputs", seed: 1, cases: 40, passes: ("right after that", 50) },
+    Sample { fuzzer: "text", seed: 1, cases: 250, passes: ("partition", 15) },
+    Sample { fuzzer: "bytecode", seed: 1, cases: 300, passes: ("read", 15) },
+    Sample { fuzzer: "partitions", seed: 1, cases: 250, passes: ("damaged", 15) },
+    Sample { fuzzer: "meshes", seed: 1, cases: 40, passes: ("partition", 10) },
+    Sample { fuzzer: "passes", seed: 1, cases: 300, passes: ("2 passes", 20) },
+    Sample { fuzzer: "ops", seed: 1, cases: 5, passes: ("pieces compared", 500) },
+    Sample { fuzzer: "devices", seed: 1, cases: 5, passes: ("pieces partitioned", 160) },
+    Sample { fuzzer: "inputs", seed: 1, cases: 20, passes: ("right after that", 25) },
 ];
 
 fn main() -> ExitCode {

@@ -29,7 +29,7 @@ use drawn::{Failure, Outcome, caught, fails, mode, say, sweep};
 use recipes::recipe;
 
 /// Number of programs in a plain test run.
-const CASES: u64 = 100;
+const CASES: u64 = 50;
 
 /// Parts of error messages that report limitations of XLA's CPU back end.
 const BACK_END: &[&str] = &[

@@ -26,7 +26,7 @@ pub(crate) fn any_sharding_restores_onto_any_other(place: &Place) {
     let (first, step) = match place.kind {
         Kind::Memory => (0, 3),
         Kind::Folder => (1, 3),
-        Kind::S3 => (4, 18),
+        Kind::S3 => (5, 36),
     };
     for (number, saved) in MESHES.into_iter().enumerate() {
         let wanted: Vec<_> = sample(MESHES.iter(), first + number, step).collect();

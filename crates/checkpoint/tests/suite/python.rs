@@ -196,7 +196,7 @@ fn trees_round_trip_through_orbax() {
     let Some(python) = python() else { return };
     let folder = tempfile::tempdir().unwrap();
     let store = Store::folder(folder.path()).unwrap();
-    let count = if is_thorough() { 200 } else { 40 };
+    let count = if is_thorough() { 200 } else { 20 };
     run_with(&python, "write_trees.py", folder.path(), Some(count));
     for number in 0..count {
         let from = Checkpoint::open(&store, &format!("theirs/{number}")).unwrap();

@@ -4,7 +4,7 @@
 // RUN: not shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 --print-after shard-argument -o %t 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // CHECK: after shard-arguments
-// CHECK: %w: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"fsdp"}p1, {}]>}
+// CHECK: %arg0: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"fsdp"}p1, {}]>}
 // CHECK: after shard-update
 // TIMES: step milliseconds
 // TIMES: inline

@@ -196,7 +196,7 @@ const OTHER_STRATEGIES: [(&str, &str); 5] = [
 
 #[test]
 fn digits_classifier_trains_with_fsdp() {
-    trains(env!("CARGO_BIN_EXE_mnist_fsdp"), &["--steps", "20", "--examples", "2048"]);
+    trains_on_many_devices(env!("CARGO_BIN_EXE_mnist_fsdp"), &["--steps", "20", "--examples", "2048"]);
 }
 
 /// The options of a short run of the language model.

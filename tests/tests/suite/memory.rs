@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use shardc_tests::memory::{self, bytes, figures, need};
+use shardc_tests::sample::sample;
 use shardc_tests::skip::{Need, skipped};
 use shardc_tests::{program, root, shared, steps::STEPS};
 
@@ -72,9 +73,9 @@ fn strategies_match_tpu_memory_estimates() {
     let folder = tempfile::tempdir().unwrap();
     let mut faults = String::new();
     let figures = figures().unwrap();
-    for step in figures["strategies"].as_array().unwrap() {
+    for (at, step) in figures["strategies"].as_array().unwrap().iter().enumerate() {
         let name = step["name"].as_str().unwrap();
-        for (words, mesh) in figures["meshes"].as_object().unwrap() {
+        for (words, mesh) in sample(figures["meshes"].as_object().unwrap().iter(), at, 2) {
             let mesh = mesh.as_str().unwrap();
             let Some(file) = file_of_step(step, folder.path(), mesh) else { continue };
             let settings = format!("{words} {}", step["settings"].as_str().unwrap_or_default());

@@ -135,9 +135,9 @@ impl Init {
         Init::VarianceScaling { scale, fan, distribution }
     }
 
-    /// Returns whether the values are generated with a key.
-    pub(crate) fn is_random(&self) -> bool {
-        !matches!(self, Init::Constant(_) | Init::Identity | Init::CopyOf(_) | Init::NormOf { .. })
+    /// Returns whether the values do not depend on the key.
+    pub(crate) fn is_constant(&self) -> bool {
+        matches!(self, Init::Constant(_) | Init::Identity)
     }
 
     /// If the variable is an array of quantized weights, returns its contribution to the number of model weights: all weights for the

@@ -1,6 +1,6 @@
 //! The program that computes the initial values of variables.
 
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexMap;
 use shardc_graph::{DType, Graph, GraphErrors, Key, Tensor};
 use shardc_ir::Module;
 
@@ -19,9 +19,6 @@ impl StepProgram {
         let g = Graph::new("init", &self.mesh);
         let key = Key::from_tensor(g.parameter("key", [2], DType::UI32));
         let all: IndexMap<&str, &Variable> = self.variables.iter().map(|v| (v.name.as_str(), v)).collect();
-        let keys = keys_of(&self.variables, key);
-        let values_of =
-            |variable| values_of(variable, keys.get(name_of_key(variable)).copied().unwrap_or(key));
         let (mut made, mut values) = (IndexMap::new(), Vec::new());
         for variable in &self.variables {
             if let Init::NormOf { of, axes } = &variable.init {
@@ -29,7 +26,7 @@ impl StepProgram {
                     Some(of) => norms(
                         variable,
                         *axes,
-                        *made.entry(of.name.as_str()).or_insert_with(|| values_of(of)),
+                        *made.entry(of.name.as_str()).or_insert_with(|| values_of(of, key)),
                     ),
                     None => g.refuse(
                         &[],
@@ -45,7 +42,7 @@ impl StepProgram {
             let tensor = match source(variable, |name| all.get(name).copied()) {
                 Ok(source) => {
                     // Initial values that several variables copy are generated once.
-                    let tensor = *made.entry(source.name.as_str()).or_insert_with(|| values_of(source));
+                    let tensor = *made.entry(source.name.as_str()).or_insert_with(|| values_of(source, key));
                     tensor.to(variable.dtype)
                 }
                 Err(text) => g.refuse(&[], text),
@@ -56,37 +53,19 @@ impl StepProgram {
     }
 }
 
-/// Returns the keys of variables with random initial values by name, computed in one encryption.
-#[track_caller]
-fn keys_of<'v, 'g>(variables: &'v [Variable], key: Key<'g>) -> IndexMap<&'v str, Key<'g>> {
-    let names: IndexSet<&str> =
-        variables.iter().filter(|variable| variable.init.is_random()).map(name_of_key).collect();
-    if names.is_empty() {
-        return IndexMap::new();
-    }
-    let hashes: Vec<u32> = names.iter().map(|name| hash(name)).collect();
-    let words = key.fold_in_each(key.to_tensor().graph().constant(&hashes, [hashes.len() as i64]));
-    (0..).zip(names).map(|(row, name)| (name, Key::from_tensor(words.at(0, row)))).collect()
-}
-
-/// The name whose hash gives the key of a variable.
-fn name_of_key(variable: &Variable) -> &str {
-    variable.init.drawn_as().unwrap_or(&variable.name)
-}
-
-/// Generates the initial values of a variable with its key. The key of constant values is not used.
 #[track_caller]
 fn values_of<'g>(variable: &Variable, key: Key<'g>) -> Tensor<'g> {
+    let key = key.fold_in(i64::from(hash(variable.init.drawn_as().unwrap_or(&variable.name))));
     let (shape, dtype) = (variable.shape.as_slice(), variable.dtype);
-    if variable.num_stacks == 0 || !variable.init.is_random() {
+    if variable.num_stacks == 0 || variable.init.is_constant() {
         return variable.init.values(key, shape, dtype);
     }
     // Each layer has its own key; layers of nested stacks are numbered consecutively.
     let (layers, one) = variable.layers();
     let g = key.to_tensor().graph();
-    let keys = key.fold_in_each(g.arange(layers, DType::I32));
+    let numbers = g.arange(layers, DType::I32);
     let ((), values) =
-        g.scan((), keys, |(), key| ((), variable.init.values(Key::from_tensor(key), one, dtype)));
+        g.scan((), numbers, |(), layer| ((), variable.init.values(key.fold_in(layer), one, dtype)));
     if variable.num_stacks > 1 { values.reshape(shape) } else { values }
 }
 

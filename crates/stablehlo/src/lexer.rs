@@ -11,7 +11,7 @@ use crate::codes;
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// An error to report.
-    Reported(Box<Diagnostic>),
+    Error(Box<Diagnostic>),
     /// A consequence of an error that was already reported.
     Silent,
     /// Not an error: the top-level item has to be kept as text because of the construct at the span.
@@ -20,7 +20,7 @@ pub(crate) enum Failure {
 
 impl From<Diagnostic> for Failure {
     fn from(diagnostic: Diagnostic) -> Self {
-        Failure::Reported(Box::new(diagnostic))
+        Failure::Error(Box::new(diagnostic))
     }
 }
 

@@ -187,55 +187,51 @@ fn skipped(tool: &str) -> Result<()> {
 
 /// Runs all tests, and the doctests separately, because nextest does not run them.
 fn tests(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
-    if which(NEXTEST).is_none() {
-        setup::plugins(&workspace.build_shardc()?, &[])?;
-        return process::run(cargo().args(["test", "--workspace", "--no-fail-fast"]).args(FEATURES));
-    }
-    nextest(workspace, quick_xla(&cargo), &[])?;
+    build_and_test(workspace, quick_xla(&cargo), &FEATURES, &[])?;
     process::run(cargo().args(["test", "--workspace", "--doc"]).args(FEATURES))
 }
 
 /// Runs lints, tests, doctests and the checks of documentation with one build of the workspace.
 fn one_build(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
-    let linted = || -> Result<Command> {
-        let mut command = cargo();
-        one_build::with_clippy(&mut command)?;
-        command.env("XLA_FLAGS", xla_flags());
-        Ok(command)
-    };
-    let tests: &[&str] =
-        if which(NEXTEST).is_some() { &["nextest", "run"] } else { &["test", "--all-targets"] };
-    let of_tests = |more: &[&str]| -> Result<Command> {
-        let mut command = linted()?;
-        command.args(tests).arg("--workspace").args(ALL_STORES).args(more);
-        Ok(command)
-    };
-    process::run(&mut of_tests(&["--no-run"])?)?;
-    let shardc = workspace.program(false, "shardc");
-    setup::plugins(&shardc, &[])?;
-    process::run(of_tests(&["--no-fail-fast"])?.env("SHARDC_BIN", shardc))?;
-    let mut doctests = linted()?;
-    let xtask = workspace.program(false, "xtask");
-    one_build::with_documentation(&mut doctests, &xtask, &workspace.scratch("doc")?)?;
+    let clippy = one_build::Clippy::find()?;
+    let linted = || clippy.compiles(cargo());
+    build_and_test(workspace, quick_xla(linted), &ALL_STORES, &[])?;
+    let mut doctests = linted();
+    one_build::with_documentation(&mut doctests, workspace)?;
     process::run(doctests.args(["test", "--workspace", "--doc"]).args(ALL_STORES))
 }
 
-/// Runs the tests that nextest selects by the arguments `selection`. nextest runs tests in parallel, and continues after a crash.
+/// Runs the tests that nextest selects by the arguments `selection`.
 fn nextest(workspace: &Workspace, cargo: impl Fn() -> Command, selection: &[&str]) -> Result<()> {
-    if !selection.is_empty() && which(NEXTEST).is_none() {
+    if which(NEXTEST).is_none() {
         bail!("cannot select tests without `cargo-nextest`: run `cargo install cargo-nextest`");
     }
-    // The build of the tests includes `shardc`. A build of `shardc` alone would select other features of dependencies, and compile all
-    // crates twice.
-    let of_tests = || {
+    build_and_test(workspace, cargo, &FEATURES, selection)
+}
+
+/// Builds and runs tests: with nextest if it is installed, because it runs tests in parallel and continues after a crash; otherwise with
+/// `cargo test`, which ignores the arguments `selection`.
+fn build_and_test(
+    workspace: &Workspace,
+    cargo: impl Fn() -> Command,
+    features: &[&str],
+    selection: &[&str],
+) -> Result<()> {
+    let (tests, selection): (&[&str], _) = match which(NEXTEST) {
+        Some(_) => (&["nextest", "run"], selection),
+        None => (&["test", "--all-targets"], &[] as &[&str]),
+    };
+    let command = || {
         let mut command = cargo();
-        command.args(["nextest", "run", "--workspace"]).args(FEATURES);
+        command.args(tests).arg("--workspace").args(features);
         command
     };
-    process::run(of_tests().arg("--no-run"))?;
+    // The build of the tests includes `shardc`. A build of `shardc` alone would select other features of dependencies, and compile all
+    // crates twice.
+    process::run(command().arg("--no-run"))?;
     let shardc = workspace.program(false, "shardc");
     setup::plugins(&shardc, &[])?;
-    process::run(of_tests().env("SHARDC_BIN", shardc).arg("--no-fail-fast").args(selection))
+    process::run(command().env("SHARDC_BIN", shardc).arg("--no-fail-fast").args(selection))
 }
 
 /// Makes commands minimize XLA's compile time, which is most of the time of tests that execute programs.
@@ -247,7 +243,8 @@ fn quick_xla(cargo: impl Fn() -> Command) -> impl Fn() -> Command {
     }
 }
 
-/// Runs all tests with all their cases, including those that are too slow for every change, with XLA's default options.
+/// Runs all tests with all their cases, including those that are too slow for every change, with XLA's default options. Also checks the
+/// documentation of programs: [`CheckStep::OneBuild`] checks that of libraries.
 pub(crate) fn slow_tests(workspace: &Workspace) -> Result<()> {
     let python = setup::to_build()?;
     let cargo = || {
@@ -255,7 +252,8 @@ pub(crate) fn slow_tests(workspace: &Workspace) -> Result<()> {
         command.env(sample::THOROUGH, "1");
         command
     };
-    nextest(workspace, cargo, &["--run-ignored", "all"])
+    nextest(workspace, cargo, &["--run-ignored", "all"])?;
+    CheckStep::Doc.run(workspace, python.as_deref())
 }
 
 /// Runs the steps.

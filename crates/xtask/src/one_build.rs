@@ -13,7 +13,10 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::{process, workspace::which};
+use crate::{
+    process,
+    workspace::{Workspace, which},
+};
 
 /// The variable that makes this program stand in for rustdoc: the path of rustdoc.
 const RUSTDOC: &str = "SHARDC_REAL_RUSTDOC";
@@ -31,30 +34,37 @@ fn tool(name: &str) -> Option<PathBuf> {
     which(name).or_else(beside_rustc)
 }
 
-/// Makes cargo compile the workspace with Clippy; warnings are errors.
-///
-/// # Errors
-/// Clippy is not installed.
-pub(crate) fn with_clippy(command: &mut Command) -> Result<&mut Command> {
-    let clippy = tool("clippy-driver").context(
-        "`clippy-driver` is not installed: run `rustup component add clippy`, or name single steps (`cargo xtask test fmt test`)",
-    )?;
-    Ok(command.env("RUSTC_WORKSPACE_WRAPPER", clippy).env("CLIPPY_ARGS", "-Dwarnings"))
+/// Clippy as a compiler.
+pub(crate) struct Clippy(PathBuf);
+
+impl Clippy {
+    /// Finds Clippy.
+    ///
+    /// # Errors
+    /// Clippy is not installed.
+    pub(crate) fn find() -> Result<Clippy> {
+        let missing = "`clippy-driver` is not installed: run `rustup component add clippy`, or only the tests with `cargo xtask test test`";
+        tool("clippy-driver").map(Clippy).context(missing)
+    }
+
+    /// Makes a command of cargo compile the workspace with Clippy; warnings are errors.
+    pub(crate) fn compiles(&self, mut command: Command) -> Command {
+        command.env("RUSTC_WORKSPACE_WRAPPER", &self.0).env("CLIPPY_ARGS", "-Dwarnings");
+        command
+    }
 }
 
-/// Makes `cargo test --doc` also write the documentation of each library into the folder `pages`; warnings are errors. `xtask` is the path of
-/// this program, which cargo may have built again since it started.
+/// Makes `cargo test --doc` also write the documentation of each library; warnings are errors.
 ///
 /// # Errors
-/// The path of rustdoc is unknown.
-pub(crate) fn with_documentation<'c>(
-    command: &'c mut Command,
-    xtask: &Path,
-    pages: &Path,
-) -> Result<&'c mut Command> {
+/// rustdoc is not installed, or the folder for the documentation cannot be made.
+pub(crate) fn with_documentation(command: &mut Command, workspace: &Workspace) -> Result<()> {
     let rustdoc = env::var_os("RUSTDOC").map(PathBuf::from).or_else(|| tool("rustdoc"));
-    let rustdoc = rustdoc.context("there is no `rustdoc` beside rustc")?;
-    Ok(command.env("RUSTDOC", xtask).env(RUSTDOC, rustdoc).env(PAGES, pages))
+    let rustdoc = rustdoc.context("`rustdoc` is not installed: it is part of the Rust toolchain")?;
+    // Not `current_exe`: cargo may have built this program again since it started, with Clippy.
+    let xtask = workspace.program(false, "xtask");
+    command.env("RUSTDOC", xtask).env(RUSTDOC, rustdoc).env(PAGES, workspace.scratch("doc")?);
+    Ok(())
 }
 
 /// Runs as rustdoc if cargo started this program in place of it, and returns the exit code. Before doctests run, the documentation of the

@@ -119,30 +119,6 @@ impl<'g> Key<'g> {
         Key { words: g.stack(&[a, b], 0) }
     }
 
-    /// Derives a new key from this key and each number of a vector, like [`fold_in`](Self::fold_in) under `jax.vmap`. Returns the words of
-    /// the keys, `ui32[n, 2]`: one encryption of a vector in place of `n` encryptions of scalars, which takes less time to compile.
-    ///
-    /// ```
-    /// # use shardc_graph::{DType, Graph, Mesh};
-    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
-    /// let layers = g.arange(12, DType::UI32);
-    /// assert_eq!(g.key(42).fold_in_each(layers).shape(), [12, 2]);
-    /// ```
-    ///
-    /// Reports an error if the tensor is not a vector of integers.
-    #[must_use]
-    #[track_caller]
-    pub fn fold_in_each(self, numbers: Tensor<'g>) -> Tensor<'g> {
-        let g = self.words.graph();
-        if !numbers.is_poisoned() && (numbers.shape().len() != 1 || !numbers.dtype().is_integer()) {
-            let text = format!("numbers of random keys must be a vector of integers, got {numbers:?}");
-            return g.refuse(&[numbers], text);
-        }
-        let numbers = numbers.to(DType::UI32);
-        let (a, b) = threefry::cipher(self, numbers.zeros_like(), numbers);
-        g.stack(&[a, b], -1)
-    }
-
     /// Random bits, as unsigned integers of 8, 16, 32 or 64 bits.
     ///
     /// ```

@@ -47,10 +47,10 @@ impl<'a> Parser<'a> {
         let span = self.token_span();
         let word = self.slice(span.start as usize, span.end as usize);
         let failure = self.expected("a value such as `%0`");
-        let Failure::Reported(error) = failure else { return failure };
+        let Failure::Error(error) = failure else { return failure };
         let is_number = !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
         if !is_number && self.names.get(word).is_none() {
-            return Failure::Reported(error);
+            return Failure::Error(error);
         }
         error.hint(format!("write `%{word}`: value names begin with `%`")).into()
     }
@@ -73,7 +73,7 @@ impl<'a> Parser<'a> {
     /// Returns the error for an operation whose type is missing.
     pub(super) fn no_type(&mut self, operand: Option<Operand>) -> Failure {
         let failure = self.expected("`:` and the type");
-        let Failure::Reported(mut error) = failure else { return failure };
+        let Failure::Error(mut error) = failure else { return failure };
         let next = error.span.start as usize;
         let end = self.cursor.text.get(..next).map_or(next, |before| before.trim_end().len());
         if self.slice(end, next).contains('\n') {

@@ -189,7 +189,7 @@ impl<'a> Parser<'a> {
     }
 
     fn report(&mut self, failure: Failure) {
-        if let Failure::Reported(diagnostic) = failure
+        if let Failure::Error(diagnostic) = failure
             && !self.errors.contains(&diagnostic)
             && self.unclosed_at != Some(diagnostic.span.start)
         {
@@ -210,7 +210,7 @@ impl<'a> Parser<'a> {
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
         if self.depth >= MAX_DEPTH {
             if let Some(error) = self.circular_alias() {
-                return Err(Failure::Reported(error));
+                return Err(Failure::Error(error));
             }
             let span = self.token_span();
             return Err(Diagnostic::unsupported(

@@ -38,7 +38,7 @@ impl<'a> Parser<'a> {
         let done = self.items(None).and_then(|()| self.enter_nested());
         if done.is_err() || !self.errors.is_empty() {
             self.errors.clear();
-            let Failure::Reported(error) = more else { return Err(more) };
+            let Failure::Error(error) = more else { return Err(more) };
             return Err(error.hint("is there an extra `}` above?").into());
         }
         Ok(())
@@ -204,10 +204,10 @@ impl<'a> Parser<'a> {
             return Err(Failure::Keep(KeptKind::Other, span));
         }
         let failure = self.expected("`func.func` or `sdy.mesh`");
-        let Failure::Reported(error) = failure else { return Err(failure) };
+        let Failure::Error(error) = failure else { return Err(failure) };
         Err(match nearest(word, ["func.func", "sdy.mesh", "module", "builtin.module"]) {
             Some(meant) => error.hint(format!("did you mean `{meant}`?")).into(),
-            None => Failure::Reported(error),
+            None => Failure::Error(error),
         })
     }
 

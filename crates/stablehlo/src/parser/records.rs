@@ -208,7 +208,7 @@ fn merged<'a>(record: Record<'a>) -> Res<NamedList<'a>> {
 
 /// Returns the diagnostic of a failure without its spans, which refer to a generated text that the user never sees.
 pub(crate) fn without_place(failure: Failure) -> Option<Diagnostic> {
-    let Failure::Reported(diagnostic) = failure else { return None };
+    let Failure::Error(diagnostic) = failure else { return None };
     let mut diagnostic = *diagnostic;
     diagnostic.span = Span::NONE;
     for (span, _) in &mut diagnostic.notes {

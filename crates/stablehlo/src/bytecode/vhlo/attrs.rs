@@ -170,7 +170,7 @@ mod tests {
         };
         let attr = read(&mut cursor).and_then(|attr| cursor.cursor.end("the attribute").map(|()| attr));
         attr.map_err(|failure| match failure {
-            Failure::Reported(diagnostic) => *diagnostic,
+            Failure::Error(diagnostic) => *diagnostic,
             other => panic!("an error without words: {other:?}"),
         })
     }

@@ -71,6 +71,7 @@ mod located;
 pub mod lora;
 mod manifest;
 pub mod passes;
+pub mod plan;
 #[cfg(feature = "graph")]
 mod report;
 pub mod rules;

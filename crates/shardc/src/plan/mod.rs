@@ -1,0 +1,8 @@
+//! Predicts the memory, the communication and the time of a program on devices that need not be present.
+
+mod report;
+
+pub use report::{
+    BufferReport, ChangeReport, ClassReport, LoopReport, MemoryReport, MeshAxisReport, PlanReport,
+    SpanReport, TargetReport, TimeReport, TrafficReport,
+};

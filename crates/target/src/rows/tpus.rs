@@ -1,0 +1,139 @@
+//! TPU generations.
+//!
+//! Rates are those of the system architecture pages of the Cloud TPU documentation and of "How to Scale Your Model" (Austin et al., 2025), whose
+//! link bandwidths are for one direction. Memory is what the compiler accepts (libtpu 0.0.51). A chip of v4 and TPU7x has two devices in
+//! compile-only topologies, which share its rates and its links.
+
+use std::borrow::Cow;
+
+use crate::spec::{CompilerModel, DeviceKind, Link, Network, Peaks, TargetSpec};
+
+/// The latency of one hop between chips.
+const HOP: f64 = 1e-6;
+
+/// The data-center network: bandwidth of one chip (6.25 GB/s), and the latency between hosts.
+const DATA_CENTER: Link = Link { name: Cow::Borrowed("DCN"), bandwidth: 6.25e9, latency: 10e-6 };
+
+/// Bytes per second between a host and one chip: PCIe of the third generation with 16 lanes.
+const PCIE: f64 = 16e9;
+
+/// The time to start an operation on a TensorCore.
+const LAUNCH: f64 = 0.36e-6;
+
+const fn ici(bandwidth: f64) -> Link {
+    Link { name: Cow::Borrowed("ICI"), bandwidth, latency: HOP }
+}
+
+const fn torus(link: Link, rank: usize, wraps_at: u32) -> Network {
+    Network::Torus { link, rank, wraps_at, per_chip: 1, on_chip: ici(0.0), between_slices: DATA_CENTER }
+}
+
+/// The compiler of all generations whose memory was not compared more closely.
+const COMPILER: CompilerModel = CompilerModel {
+    is_tiled: true,
+    smallest_buffer: 512,
+    fast_memory: 64 << 20,
+    multiplies_alone: false,
+    keeps_shared_quotients: false,
+    writes_beside_computed: false,
+    counts_elements: true,
+    fragmentation: 11,
+};
+
+const fn gib(hundredths: u64) -> u64 {
+    (hundredths << 30) / 100
+}
+
+/// TPU v5e.
+pub static V5E: TargetSpec = TargetSpec {
+    name: Cow::Borrowed("v5e"),
+    kind: DeviceKind::Tpu,
+    peaks: Peaks { f64: 197e12 / 64.0, f32: 197e12, f16: 197e12, f8: 197e12, i8: 394e12 },
+    vector_peak: 6e12,
+    memory: gib(1575),
+    bandwidth: 819e9,
+    host_bandwidth: PCIE,
+    launch: LAUNCH,
+    network: torus(ici(45e9), 2, 16),
+    compiler: COMPILER,
+    gpu: None,
+};
+
+/// One of the two devices of a TPU v4 chip.
+pub(super) static V4: TargetSpec = TargetSpec {
+    name: Cow::Borrowed("v4"),
+    kind: DeviceKind::Tpu,
+    peaks: Peaks { f64: 137.5e12 / 64.0, f32: 137.5e12, f16: 137.5e12, f8: 137.5e12, i8: 137.5e12 },
+    vector_peak: 2e12,
+    memory: gib(1575),
+    bandwidth: 614e9,
+    host_bandwidth: PCIE / 2.0,
+    launch: LAUNCH,
+    network: Network::Torus {
+        link: ici(45e9),
+        rank: 3,
+        wraps_at: 4,
+        per_chip: 2,
+        on_chip: Link { name: Cow::Borrowed("chip"), bandwidth: 300e9, latency: HOP },
+        between_slices: DATA_CENTER,
+    },
+    compiler: COMPILER,
+    gpu: None,
+};
+
+/// TPU v5p.
+pub(super) static V5P: TargetSpec = TargetSpec {
+    name: Cow::Borrowed("v5p"),
+    kind: DeviceKind::Tpu,
+    peaks: Peaks { f64: 459e12 / 64.0, f32: 459e12, f16: 459e12, f8: 459e12, i8: 918e12 },
+    vector_peak: 14e12,
+    memory: gib(9573),
+    bandwidth: 2765e9,
+    host_bandwidth: PCIE,
+    launch: LAUNCH,
+    network: torus(ici(90e9), 3, 4),
+    compiler: CompilerModel {
+        keeps_shared_quotients: true,
+        writes_beside_computed: true,
+        counts_elements: false,
+        ..COMPILER
+    },
+    gpu: None,
+};
+
+/// TPU v6e (Trillium).
+pub(super) static V6E: TargetSpec = TargetSpec {
+    name: Cow::Borrowed("v6e"),
+    kind: DeviceKind::Tpu,
+    peaks: Peaks { f64: 918e12 / 64.0, f32: 918e12, f16: 918e12, f8: 918e12, i8: 1836e12 },
+    vector_peak: 14e12,
+    memory: gib(3124),
+    bandwidth: 1640e9,
+    host_bandwidth: 2.0 * PCIE,
+    launch: LAUNCH,
+    network: torus(ici(90e9), 2, 16),
+    compiler: COMPILER,
+    gpu: None,
+};
+
+/// One of the two devices of a TPU7x (Ironwood) chip.
+pub(super) static TPU7X: TargetSpec = TargetSpec {
+    name: Cow::Borrowed("tpu7x"),
+    kind: DeviceKind::Tpu,
+    peaks: Peaks { f64: 1153.5e12 / 64.0, f32: 1153.5e12, f16: 1153.5e12, f8: 2307e12, i8: 1153.5e12 },
+    vector_peak: 14e12,
+    memory: gib(9474),
+    bandwidth: 3690e9,
+    host_bandwidth: 2.0 * PCIE,
+    launch: LAUNCH,
+    network: Network::Torus {
+        link: ici(100e9),
+        rank: 3,
+        wraps_at: 4,
+        per_chip: 2,
+        on_chip: Link { name: Cow::Borrowed("chip"), bandwidth: 600e9, latency: HOP },
+        between_slices: Link { bandwidth: 12.5e9, ..DATA_CENTER },
+    },
+    compiler: COMPILER,
+    gpu: None,
+};

@@ -50,6 +50,13 @@ pub struct Group {
     launch: f64,
 }
 
+/// The way between the devices of a pair: the hops in each level, outermost first.
+struct Way {
+    hops: SmallVec<[u32; 5]>,
+    from: u64,
+    to: u64,
+}
+
 /// The positions of one level that a group uses.
 struct Used {
     level: Level,
@@ -82,7 +89,7 @@ impl Group {
     pub fn of_pairs(target: &Target, pairs: &[(u64, u64)]) -> Group {
         let levels = levels(target);
         // The pair with the longest way over the outermost level decides.
-        let mut farthest: Option<(SmallVec<[u32; 5]>, (u64, u64))> = None;
+        let mut farthest: Option<Way> = None;
         for &(from, to) in pairs {
             let (a, b) = (coordinates(&levels, from), coordinates(&levels, to));
             let way = levels.iter().zip(a.iter().zip(&b)).map(|(level, (&a, &b))| {
@@ -94,12 +101,12 @@ impl Group {
                 }
             });
             let way: SmallVec<[u32; 5]> = way.rev().collect();
-            if farthest.as_ref().is_none_or(|(longest, _)| way > *longest) {
-                farthest = Some((way, (from, to)));
+            if farthest.as_ref().is_none_or(|longest| way > longest.hops) {
+                farthest = Some(Way { hops: way, from, to });
             }
         }
-        let Some((way, (from, to))) = farthest else { return Group::of(target, []) };
-        Group { hops: f64::from(way.iter().sum::<u32>()).max(1.0), ..Group::of(target, [from, to]) }
+        let Some(Way { hops, from, to }) = farthest else { return Group::of(target, []) };
+        Group { hops: f64::from(hops.iter().sum::<u32>()).max(1.0), ..Group::of(target, [from, to]) }
     }
 
     /// The name of the slowest links that the group uses; empty for a single device.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::group::Traffic;
+
 /// The kind of a device: which plugin compiles for it, and which links connect it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -119,6 +121,8 @@ pub struct CompilerModel {
     pub counts_elements: bool,
     /// The divisor of the fraction of live bytes that heap fragmentation takes; 0 if there is none.
     pub fragmentation: u64,
+    /// The collectives that overlap with computation. The device waits for the others.
+    pub overlapped: &'static [Traffic],
 }
 
 /// The description of a GPU for XLA's compiler, beyond the fields of its [`TargetSpec`].

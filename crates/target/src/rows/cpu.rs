@@ -29,6 +29,7 @@ pub(super) static CPU: TargetSpec = TargetSpec {
         writes_beside_computed: false,
         counts_elements: false,
         fragmentation: 0,
+        overlapped: &[],
     },
     gpu: None,
 };

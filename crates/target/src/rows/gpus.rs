@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use crate::group::Traffic;
 use crate::spec::{CompilerModel, DeviceKind, GpuDescription, Link, Network, Peaks, TargetSpec};
 
 /// Bytes that the CUDA context and the allocator keep, so that programs cannot use them.
@@ -23,6 +24,13 @@ const COMPILER: CompilerModel = CompilerModel {
     writes_beside_computed: false,
     counts_elements: false,
     fragmentation: 9,
+    overlapped: &[
+        Traffic::AllGather,
+        Traffic::ReduceScatter,
+        Traffic::AllReduce,
+        Traffic::AllToAll,
+        Traffic::Permute,
+    ],
 };
 
 /// Eight GPUs connected by NVLink switches. `bandwidth` and `network` are bytes per second of one GPU in one direction.

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use crate::group::Traffic;
 use crate::spec::{CompilerModel, DeviceKind, Link, Network, Peaks, TargetSpec};
 
 /// The latency of one hop between chips.
@@ -38,6 +39,7 @@ const COMPILER: CompilerModel = CompilerModel {
     writes_beside_computed: false,
     counts_elements: true,
     fragmentation: 11,
+    overlapped: &[Traffic::AllGather, Traffic::Permute],
 };
 
 const fn gib(hundredths: u64) -> u64 {

@@ -2,11 +2,13 @@
 //!
 //! Internal: this crate may change in any release. Front ends use the crate `shardc`.
 //!
-//! The cost by which planning compares alternatives, the bytes that a partitioned program sends ([`traffic`]), and its memory per device
-//! ([`memory`]). These modules are the *rooms* of the crate (see `docs/ARCHITECTURE.md`) and do not use each other.
+//! The cost by which planning compares alternatives, the bytes that a partitioned program sends ([`traffic`]), its memory per device
+//! ([`memory`]), and the time of one execution ([`time`]). These modules are the *rooms* of the crate (see `docs/ARCHITECTURE.md`). Only
+//! `time` uses the others.
 
 pub mod memory;
 mod model;
+pub mod time;
 pub mod traffic;
 pub use self::model::*;
 

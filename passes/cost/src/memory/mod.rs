@@ -36,6 +36,7 @@
 mod fusion;
 mod gathered;
 mod in_memory;
+mod kernels;
 mod kinds;
 mod liveness;
 mod machine;
@@ -54,6 +55,7 @@ use shardc_ir::discardable::BUFFER_DONOR;
 use shardc_ir::{AttrDict, Class, Diagnostic, FuncId, Module, OpId, TypeId};
 
 pub use self::in_memory::{InMemory, at_peak};
+pub use self::kernels::Fusion;
 use self::liveness::{Estimate, Moment, Peak};
 pub use self::machine::Machine;
 

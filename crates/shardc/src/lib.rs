@@ -127,6 +127,15 @@ pub mod lint {
     pub use shardc_passes::lint::{Finding, LINTS, Level, Lint, LintOptions, LintReport, find};
 }
 
+/// Devices as data: kinds of accelerators, and grids of them.
+pub mod target {
+    #[doc(inline)]
+    pub use shardc_target::{
+        CompilerModel, DeviceKind, GpuDescription, Group, Link, Network, Number, Peaks, PlanningRates,
+        Target, TargetError, TargetSpec, Traffic, find, names,
+    };
+}
+
 /// Programs built in Rust, for [`Compiler::partition_module`].
 #[cfg(feature = "graph")]
 pub mod graph {

@@ -325,7 +325,7 @@ fn visit(
 
 /// The axes along which the devices of a group differ. Groups hold device ids, or positions in partition mode. The ids
 /// and the positions of two devices differ along the same axes.
-fn axes_of(mesh: &Mesh, groups: &ReplicaGroups, pairs: bool) -> Vec<String> {
+pub(crate) fn axes_of(mesh: &Mesh, groups: &ReplicaGroups, pairs: bool) -> Vec<String> {
     let positions: HashMap<i64, usize> = match &mesh.device_ids {
         Some(_) => (0..mesh.num_devices()).map(|p| (mesh.device_at(p), p)).collect(),
         None => HashMap::new(),

@@ -46,6 +46,7 @@ use shardc_passes::driver::pipeline::{Flow, Observer, PassRun};
 use shardc_passes::driver::strategy::Strategy;
 use shardc_passes::propagate::{AxisRole as At, Provenance, Subject};
 
+pub(crate) use collectives::axes_of;
 pub use report::{
     AnnotationReport, AxisOrigin, AxisReport, CalledReport, CollectiveReport, ConflictReport,
     ReplicatedReport, Report, SourcePlace, StepReport, ValueReport,

@@ -1,8 +1,187 @@
 //! Predicts the memory, the communication and the time of a program on devices that need not be present.
+//!
+//! [`Compiler::plan`] partitions the program and estimates what one device needs for one execution. The report is data:
+//! [`PlanReport::to_json`] serializes it, and [`PlanReport::to_text`] formats it for a terminal.
+//!
+//! ```
+//! use shardc::Compiler;
+//! use shardc::plan::PlanOptions;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let source = br#"
+//!   sdy.mesh @mesh = <["data"=4]>
+//!   func.func @main(
+//!       %x: tensor<4096x4096xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+//!       %w: tensor<4096x4096xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> tensor<4096x4096xbf16> {
+//!     %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+//!         : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+//!     return %0 : tensor<4096x4096xbf16>
+//!   }
+//! "#;
+//! let options = PlanOptions::new("step.mlir", "v5e:2x2".parse()?);
+//! let plan = Compiler::new().plan(Compiler::read(source)?, &options)?;
+//! assert_eq!(plan.report.communication[0].kind, "all_gather");
+//! assert!(plan.report.memory.fits);
+//! # Ok(())
+//! # }
+//! ```
 
+mod changes;
+mod communication;
+mod memory;
 mod report;
+mod text;
+mod time;
+
+use shardc_ir::{Diagnostic, FuncId, Module};
+use shardc_passes::cost::memory::Machine;
+use shardc_passes::cost::time::{TimeEstimate, estimate, model_flops};
+use shardc_target::{Number, Target};
 
 pub use report::{
     BufferReport, ChangeReport, ClassReport, LoopReport, MemoryReport, MeshAxisReport, PlanReport,
     SpanReport, TargetReport, TimeReport, TrafficReport,
 };
+
+use crate::{Compiler, Error, MemoryEstimate, Output};
+
+/// What a program is planned for.
+#[derive(Clone, Debug)]
+pub struct PlanOptions {
+    /// The name of the program's file, for the report.
+    pub source: String,
+    /// The devices.
+    pub target: Target,
+    /// Bytes of memory of a device, if not those of the target.
+    pub memory: Option<u64>,
+    /// Whether to look for changes that make the program fit or make it faster. Each is measured on a partition of its own.
+    pub changes: bool,
+}
+
+impl PlanOptions {
+    /// The default options for a target.
+    #[must_use]
+    pub fn new(source: &str, target: Target) -> PlanOptions {
+        PlanOptions { source: source.to_owned(), target, memory: None, changes: true }
+    }
+
+    fn limit(&self) -> u64 {
+        self.memory.unwrap_or(self.target.spec().memory)
+    }
+}
+
+/// A plan, and the partition that it describes.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The partitioned program.
+    pub output: Output,
+    /// The prediction.
+    pub report: PlanReport,
+}
+
+/// The estimates for a partition.
+struct Measured {
+    memory: MemoryEstimate,
+    time: TimeEstimate,
+}
+
+impl Measured {
+    fn of(output: &Output, func: FuncId, target: &Target) -> Measured {
+        let memory = output.memory();
+        Measured { memory, time: estimate(&output.module, func, target, output.machine) }
+    }
+}
+
+impl Compiler {
+    /// Partitions an annotated program for a target, and predicts what one device needs for one execution.
+    ///
+    /// # Errors
+    /// The errors of [`Compiler::partition_module`]; the mesh has another number of devices than the target (SH1601).
+    pub fn plan(&self, module: Module, options: &PlanOptions) -> Result<Plan, Error> {
+        let target = &options.target;
+        let mut compiler = self.clone();
+        compiler.options.clean.machine = Machine::from(target.spec());
+        let output = compiler.partition_module(module.clone())?;
+        let Some(func) = output.module.entry() else { return Err(module.no_entry().into()) };
+        if output.num_devices() != target.num_devices() {
+            return Err(wrong_devices(&output, target).into());
+        }
+        let measured = Measured::of(&output, func, target);
+        let flops = module.entry().map_or(0.0, |func| model_flops(&module, func));
+        let mut report = PlanReport {
+            version: 1,
+            source: options.source.clone(),
+            target: TargetReport {
+                name: target.to_string(),
+                devices: target.num_devices(),
+                memory: options.limit(),
+                peak_flops: target.spec().peaks.of(Number::F16),
+            },
+            mesh: communication::mesh(&output, target),
+            memory: memory::report(&module, &output, options.limit()),
+            communication: communication::report(&output, &measured.time, target),
+            time: time::report(&output, &measured.time, target, flops),
+            notes: vec![
+                "times assume peak rates of arithmetic, memory and links; a device takes longer".to_owned(),
+            ],
+            ..PlanReport::default()
+        };
+        if options.changes {
+            report.changes = changes::find(&compiler, &module, &output, &measured, options);
+        }
+        Ok(Plan { output, report })
+    }
+}
+
+fn wrong_devices(output: &Output, target: &Target) -> Diagnostic {
+    let (mesh, devices) = (output.num_devices(), target.num_devices());
+    let message = format!("the mesh has {mesh} devices, but {target} has {devices}");
+    Diagnostic::invalid("SH1601", message).hint("give a mesh with as many devices as the target")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEP: &str = r#"
+      sdy.mesh @mesh = <["data"=4]>
+      func.func @main(
+          %x: tensor<4096x4096xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+          %w: tensor<4096x4096xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+          %v: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
+        %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+            : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+        %1 = stablehlo.dot_general %0, %v, contracting_dims = [1] x [0]
+            : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+        return %1 : tensor<4096x4096xbf16>
+      }"#;
+
+    fn plan(target: &str) -> Result<Plan, Error> {
+        let module = Compiler::read(STEP.as_bytes()).unwrap();
+        Compiler::new().plan(module, &PlanOptions::new("step.mlir", target.parse().unwrap()))
+    }
+
+    #[test]
+    fn flops_of_all_devices_are_those_of_the_program() {
+        let report = plan("v5e:2x2").unwrap().report;
+        let flops = 2.0 * 2.0 * 4096.0 * 4096.0 * 4096.0;
+        assert!((report.time.flops * 4.0 / flops - 1.0).abs() < 1e-9);
+        let ideal = flops / (4.0 * 197e12);
+        assert!((report.time.mfu - ideal / report.time.seconds).abs() < 1e-9);
+        assert!(report.time.exposed <= report.time.communication);
+    }
+
+    #[test]
+    fn a_replicated_argument_is_worth_sharding() {
+        let report = plan("v5e:2x2").unwrap().report;
+        let change = report.changes.iter().find(|change| change.what.contains("argument 2")).unwrap();
+        assert!(change.bytes > 0, "{change:?}");
+        assert!(change.how.contains("arg2=data,-"), "{change:?}");
+    }
+
+    #[test]
+    fn a_target_with_other_devices_is_an_error() {
+        let error = plan("v5e:4x4").unwrap_err();
+        assert!(error.to_string().contains("the mesh has 4 devices, but v5e:4x4 has 16"), "{error}");
+    }
+}

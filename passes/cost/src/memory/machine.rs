@@ -2,6 +2,7 @@
 
 use shardc_analysis::analysis::tiles::{LANES, SUBLANES, padded, pairs};
 use shardc_ir::TensorType;
+use shardc_target::TargetSpec;
 use smallvec::SmallVec;
 
 /// The kind of device for which memory is estimated.
@@ -52,6 +53,18 @@ const LOST_ON_GPUS: u64 = 9;
 /// layout of the table and of the rows. Measured: 2^18 to 2^20 rows of 2 to 64 32-bit numbers (at most 512 MiB) are along the lanes; 2^21
 /// rows and more (at least 1 GiB) are not. Read-only tables sometimes keep the default layout from 256 MiB on.
 const TOO_MUCH_IN_ROWS: u64 = 1 << 30;
+
+impl From<&TargetSpec> for Machine {
+    fn from(spec: &TargetSpec) -> Machine {
+        let compiler = &spec.compiler;
+        match (compiler.is_tiled, compiler.multiplies_alone) {
+            (true, _) if compiler.keeps_shared_quotients => Machine::TpuV5p,
+            (true, _) => Machine::TpuV5e,
+            (false, true) => Machine::Gpu,
+            (false, false) => Machine::Plain,
+        }
+    }
+}
 
 impl Machine {
     /// Whether layouts are tiled.

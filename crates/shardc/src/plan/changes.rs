@@ -1,0 +1,176 @@
+//! Changes that make a program fit or make it faster, each measured on a partition of its own.
+
+use shardc_ir::Module;
+use shardc_passes::annotations::spec::Annotation;
+use shardc_passes::cost::memory::InMemory;
+use shardc_passes::report::byte_size::bytes_text;
+
+use super::report::ChangeReport;
+use super::{Measured, PlanOptions};
+use crate::{Compiler, InterfaceTensor, Output};
+
+/// The number of changes in a report.
+const SHOWN: usize = 5;
+
+/// The number of changes that are measured.
+const MEASURED: usize = 8;
+
+/// The limit on the operations of all partitions that are made to measure changes. It bounds the time without a clock.
+const WORK: usize = 60_000;
+
+/// Savings below this fraction of the whole are not reported.
+const NEGLIGIBLE: f64 = 0.002;
+
+/// A change that can be measured.
+struct Candidate {
+    what: String,
+    how: String,
+    apply: Apply,
+}
+
+enum Apply {
+    Annotate(Annotation),
+    CombineBytes(u64),
+    MemoryBytes(u64),
+}
+
+/// Finds changes; the best are first. If the program does not fit, those that save the most memory are.
+pub(super) fn find(
+    compiler: &Compiler,
+    module: &Module,
+    output: &Output,
+    measured: &Measured,
+    options: &PlanOptions,
+) -> Vec<ChangeReport> {
+    let mut candidates = replicated(output);
+    candidates.extend(combined(compiler, measured));
+    candidates.extend(gathered_again(measured, options));
+    let affordable = WORK / output.module.ops.len().max(1);
+    let mut changes: Vec<ChangeReport> = candidates
+        .into_iter()
+        .take(MEASURED.min(affordable))
+        .filter_map(|candidate| measure(compiler, module, candidate, measured, options))
+        .collect();
+    changes.extend(rematerialized(output, measured));
+    let limit = options.limit();
+    let is_short_of_memory = limit > 0 && measured.memory.peak > limit;
+    let worth = |change: &ChangeReport| {
+        let (time, memory) = (measured.time.total.seconds.max(1e-12), measured.memory.peak.max(1) as f64);
+        let (time, memory) = (change.seconds / time, change.bytes as f64 / memory);
+        if is_short_of_memory { memory + 0.1 * time } else { time + 0.1 * memory }
+    };
+    changes.retain(|change| worth(change) > NEGLIGIBLE);
+    changes.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
+    changes.truncate(SHOWN);
+    changes
+}
+
+/// Partitions the program with a change, and compares the estimates.
+fn measure(
+    compiler: &Compiler,
+    module: &Module,
+    candidate: Candidate,
+    before: &Measured,
+    options: &PlanOptions,
+) -> Option<ChangeReport> {
+    let Candidate { what, how, apply } = candidate;
+    let mut changed = compiler.clone();
+    match apply {
+        Apply::Annotate(annotation) => changed = changed.annotation(annotation),
+        Apply::CombineBytes(bytes) => changed.options.clean.combine_bytes = bytes,
+        Apply::MemoryBytes(bytes) => changed.options.clean.memory_bytes = Some(bytes),
+    }
+    let output = changed.partition_module(module.clone()).ok()?;
+    let after = Measured::of(&output, output.module.entry()?, &options.target);
+    Some(ChangeReport {
+        what,
+        how,
+        seconds: before.time.total.seconds - after.time.total.seconds,
+        bytes: signed(before.memory.peak) - signed(after.memory.peak),
+    })
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// Shards the largest arguments that are replicated along an axis, along their first dimension that the axis divides.
+fn replicated(output: &Output) -> Vec<Candidate> {
+    let mesh = &output.interface.mesh;
+    let bytes = |input: &InterfaceTensor| {
+        let elements: i64 = input.local_shape.iter().product();
+        elements.unsigned_abs().saturating_mul(u64::from(input.global.dtype.bits())) / 8
+    };
+    let mut inputs: Vec<(usize, &InterfaceTensor)> = output.interface.inputs.iter().enumerate().collect();
+    inputs.retain(|(_, input)| !input.is_token && input.mesh.is_none());
+    inputs.sort_by_key(|(_, input)| std::cmp::Reverse(bytes(input)));
+    let mut candidates = Vec::new();
+    for (number, input) in inputs.into_iter().take(MEASURED / 2) {
+        let used: Vec<u16> = input.sharding.split_axes().map(|axis| axis.axis).collect();
+        for (i, (axis, &size)) in mesh.axes.iter().enumerate() {
+            if size < 2 || used.contains(&(i as u16)) {
+                continue;
+            }
+            let divides = |n: &i64| *n >= size && n % size == 0;
+            let Some(dim) = input.local_shape.iter().position(divides) else { continue };
+            let dims = input.sharding.dims.iter().enumerate().map(|(d, of)| {
+                let own = of.axes.iter().map(|&axis| mesh.axis_text(axis));
+                let all: Vec<String> = own.chain((d == dim).then(|| axis.to_string())).collect();
+                if all.is_empty() { "-".to_owned() } else { all.join("+") }
+            });
+            let spec = format!("arg{number}={}", dims.collect::<Vec<_>>().join(","));
+            let Ok(annotation) = spec.parse::<Annotation>() else { continue };
+            let name = input.name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+            candidates.push(Candidate {
+                what: format!("shard argument {number}{name} also by {axis:?}"),
+                how: format!("--spec \"{spec}\""),
+                apply: Apply::Annotate(annotation),
+            });
+        }
+    }
+    candidates
+}
+
+/// Combines more collectives, if the device waits for many.
+fn combined(compiler: &Compiler, measured: &Measured) -> Option<Candidate> {
+    const LARGER: u64 = 64 << 20;
+    let waits = measured.time.spans.iter().filter(|span| span.exposed > 0.0).count();
+    (waits > 1 && compiler.options.clean.combine_bytes < LARGER).then(|| Candidate {
+        what: "combine small collectives up to a larger size".to_owned(),
+        how: format!("--combine-bytes {}", bytes_text(LARGER).replace(' ', "")),
+        apply: Apply::CombineBytes(LARGER),
+    })
+}
+
+/// All-gathers parameters again in the backward pass, if the program does not fit.
+fn gathered_again(measured: &Measured, options: &PlanOptions) -> Option<Candidate> {
+    let limit = options.limit();
+    (limit > 0 && measured.memory.peak > limit).then(|| Candidate {
+        what: "all-gather parameters again in the backward pass instead of keeping them".to_owned(),
+        how: format!("--memory {limit}"),
+        apply: Apply::MemoryBytes(limit),
+    })
+}
+
+/// Rematerializes the largest values at the peak that no collective or argument produces. The time is that of their kernels once more.
+fn rematerialized(output: &Output, measured: &Measured) -> Vec<ChangeReport> {
+    let at_peak: Vec<InMemory> = output.at_peak();
+    let largest = at_peak.iter().filter(|group| group.count > 1 && group.made_at.is_some());
+    let changes = largest.take(2).map(|group| {
+        let same = measured
+            .time
+            .spans
+            .iter()
+            .filter(|span| !span.is_collective && output.module.user_loc(span.op) == group.made_at);
+        let again: f64 = same.map(|span| span.seconds).sum();
+        let place = group.made_at.clone().unwrap_or_default();
+        ChangeReport {
+            what: format!("rematerialize {} values {} in the backward pass", group.count, group.ty),
+            how: format!("jax.checkpoint around {place}"),
+            seconds: -again,
+            // One value is live while it is recomputed.
+            bytes: signed(group.bytes - group.bytes / group.count as u64),
+        }
+    });
+    changes.collect()
+}

@@ -1,0 +1,107 @@
+//! The memory of a device: totals, classes, and the values at the peak.
+
+use indexmap::IndexMap;
+use shardc_ir::{Module, TensorType};
+
+use super::report::{BufferReport, ClassReport, MemoryReport};
+use crate::explain::SourcePlace;
+use crate::{InterfaceTensor, Output};
+
+/// The memory of the partition `output` of `module`.
+pub(super) fn report(module: &Module, output: &Output, limit: u64) -> MemoryReport {
+    let memory = output.memory();
+    let mut classes: IndexMap<&str, u64> = IndexMap::new();
+    let mut live = Vec::new();
+    let of_argument = argument_classes(module, output.interface.inputs.len());
+    for (i, (input, class)) in output.interface.inputs.iter().zip(of_argument).enumerate() {
+        if input.is_token || input.memory_kind.as_deref().is_some_and(|kind| kind.contains("host")) {
+            continue;
+        }
+        let bytes = output.machine.bytes_of_argument(&local(input));
+        *classes.entry(class).or_default() += bytes;
+        live.push(BufferReport {
+            name: input.name.clone().unwrap_or_else(|| format!("argument {i}")),
+            ty: local(input).to_string(),
+            class: class.to_owned(),
+            bytes,
+            count: 1,
+            ..BufferReport::default()
+        });
+    }
+    let results = memory.outputs.saturating_sub(memory.aliases);
+    if results > 0 {
+        classes.insert("results", results);
+    }
+    let mut temporaries = 0;
+    for group in output.at_peak() {
+        let class =
+            if is_collective(&group.made_by) { "collective buffers" } else { "activations and gradients" };
+        *classes.entry(class).or_default() += group.bytes;
+        temporaries += group.bytes;
+        live.push(BufferReport {
+            name: group.made_by,
+            ty: group.ty,
+            class: class.to_owned(),
+            bytes: group.bytes,
+            count: group.count,
+            place: SourcePlace { user: group.made_at, ..SourcePlace::default() },
+            ..BufferReport::default()
+        });
+    }
+    let rest = memory.temporaries.saturating_sub(temporaries);
+    if rest > 0 {
+        classes.insert("fragmentation and copies", rest);
+    }
+    live.sort_by_key(|buffer| std::cmp::Reverse(buffer.bytes));
+    let mut classes: Vec<ClassReport> =
+        classes.into_iter().map(|(class, bytes)| ClassReport { class: class.to_owned(), bytes }).collect();
+    classes.sort_by_key(|class| std::cmp::Reverse(class.bytes));
+    MemoryReport {
+        limit,
+        low: memory.peak,
+        expected: memory.peak,
+        high: memory.peak,
+        fits: limit == 0 || memory.peak <= limit,
+        classes,
+        host: memory.host,
+        live,
+        ..MemoryReport::default()
+    }
+}
+
+fn local(input: &InterfaceTensor) -> TensorType {
+    TensorType { shape: input.local_shape.clone(), ..input.global.clone() }
+}
+
+fn is_collective(op: &str) -> bool {
+    let name = op.trim_start_matches("stablehlo.");
+    name.starts_with("all_") || name.starts_with("collective_") || name == "reduce_scatter"
+}
+
+/// The class of each argument: by its role in a training step, if the program is one.
+#[cfg(feature = "strategy")]
+fn argument_classes(module: &Module, count: usize) -> Vec<&'static str> {
+    use shardc_strategy::{Role, RoleOverrides};
+    let Ok(roles) = crate::strategy::roles(module, &RoleOverrides::default()) else {
+        return vec!["arguments"; count];
+    };
+    let mut classes: Vec<&'static str> = roles
+        .arguments
+        .iter()
+        .map(|argument| match argument.role {
+            Role::Parameter | Role::FrozenParameter => "parameters",
+            Role::GradientAccumulator => "gradients",
+            Role::OptimizerState => "optimizer state",
+            Role::ModelState => "model state",
+            Role::Batch | Role::Step | Role::Scalar | Role::RngKey => "batch",
+        })
+        .collect();
+    classes.resize(count, "arguments");
+    classes
+}
+
+/// The class of each argument.
+#[cfg(not(feature = "strategy"))]
+fn argument_classes(_: &Module, count: usize) -> Vec<&'static str> {
+    vec!["arguments"; count]
+}

@@ -1,0 +1,183 @@
+//! A plan for a terminal.
+
+use std::fmt::Write as _;
+
+use shardc_passes::report::byte_size::bytes_text;
+
+use super::report::{MemoryReport, PlanReport, TimeReport};
+
+/// The maximum number of rows of a list, unless all are requested.
+const ROWS: usize = 10;
+
+impl PlanReport {
+    /// The plan as text. With `all`, lists are not shortened.
+    #[must_use]
+    pub fn to_text(&self, all: bool) -> String {
+        let rows = if all { usize::MAX } else { ROWS };
+        let mut out = String::new();
+        let memory = if self.target.memory > 0 {
+            format!(" with {}", bytes_text(self.target.memory))
+        } else {
+            String::new()
+        };
+        let _ =
+            writeln!(out, "{} on {}: {} devices{memory}", self.source, self.target.name, self.target.devices);
+        for axis in &self.mesh {
+            let links = if axis.link.is_empty() {
+                String::new()
+            } else {
+                format!(", {} with {:.1} GB/s", axis.link, axis.bandwidth / 1e9)
+            };
+            let _ = writeln!(out, "  axis {:?}: {} devices{links}", axis.name, axis.size);
+        }
+        self.memory.write(&mut out, rows);
+        self.write_communication(&mut out, rows);
+        self.time.write(&mut out, rows);
+        self.write_changes(&mut out);
+        for note in &self.notes {
+            let _ = writeln!(out, "note: {note}");
+        }
+        out
+    }
+
+    fn write_communication(&self, out: &mut String, rows: usize) {
+        let (mut bytes, mut seconds, mut exposed) = (0u64, 0.0, 0.0);
+        for row in &self.communication {
+            bytes = bytes.saturating_add(row.bytes);
+            seconds += row.seconds;
+            exposed += row.exposed;
+        }
+        let _ = writeln!(
+            out,
+            "\ncommunication of a device: {} sent in {}, of which it waits {}",
+            bytes_text(bytes),
+            seconds_text(seconds),
+            seconds_text(exposed)
+        );
+        for row in self.communication.iter().take(rows) {
+            let _ = writeln!(
+                out,
+                "  {} along {}: {} times, {} over {} in {}, waits {}",
+                row.kind,
+                row.axes.join(", "),
+                row.runs,
+                bytes_text(row.bytes),
+                row.link,
+                seconds_text(row.seconds),
+                seconds_text(row.exposed)
+            );
+        }
+        more(out, self.communication.len(), rows);
+    }
+
+    fn write_changes(&self, out: &mut String) {
+        if self.changes.is_empty() {
+            return;
+        }
+        out.push_str("\nchanges, best first\n");
+        for (i, change) in self.changes.iter().enumerate() {
+            let effect = |better: &str, worse: &str, is_better: bool, amount: String| {
+                format!("{amount} {}", if is_better { better } else { worse })
+            };
+            let time = effect("faster", "slower", change.seconds >= 0.0, seconds_text(change.seconds.abs()));
+            let bytes = bytes_text(change.bytes.unsigned_abs());
+            let memory = effect("less memory", "more memory", change.bytes >= 0, bytes);
+            let _ = writeln!(out, "  {}. {}: {time}, {memory}\n     {}", i + 1, change.what, change.how);
+        }
+    }
+}
+
+impl MemoryReport {
+    fn write(&self, out: &mut String, rows: usize) {
+        let range = if self.low == self.high {
+            String::new()
+        } else {
+            format!(" ({} to {})", bytes_text(self.low), bytes_text(self.high))
+        };
+        let fits = match (self.limit, self.fits) {
+            (0, _) => String::new(),
+            (limit, true) => format!(", {} are free", bytes_text(limit - self.high)),
+            (limit, false) => format!(", {} too much", bytes_text(self.high - limit)),
+        };
+        let _ = writeln!(out, "\nmemory of a device: {} at the peak{range}{fits}", bytes_text(self.expected));
+        for reason in &self.reasons {
+            let _ = writeln!(out, "  uncertain: {reason}");
+        }
+        for class in &self.classes {
+            let _ = writeln!(out, "  {:>10}  {}", bytes_text(class.bytes), class.class);
+        }
+        if self.host > 0 {
+            let _ = writeln!(out, "  {:>10}  in host memory", bytes_text(self.host));
+        }
+        out.push_str("largest buffers at the peak\n");
+        for buffer in self.live.iter().take(rows) {
+            let count = if buffer.count > 1 { format!("{} x ", buffer.count) } else { String::new() };
+            let place = buffer.place.user.as_ref().map(|user| format!(" at {user}")).unwrap_or_default();
+            let _ = writeln!(
+                out,
+                "  {:>10}  {count}{} {} ({}){place}",
+                bytes_text(buffer.bytes),
+                buffer.name,
+                buffer.ty,
+                buffer.class
+            );
+        }
+        more(out, self.live.len(), rows);
+    }
+}
+
+impl TimeReport {
+    fn write(&self, out: &mut String, rows: usize) {
+        let _ = writeln!(
+            out,
+            "\ntime of one execution: {}, {:.1} % of peak arithmetic (MFU)",
+            seconds_text(self.seconds),
+            100.0 * self.mfu
+        );
+        let _ = writeln!(
+            out,
+            "  computes {}, of which memory bandwidth limits {}",
+            seconds_text(self.compute),
+            seconds_text(self.memory_bound)
+        );
+        let hidden = (self.communication - self.exposed).max(0.0);
+        let _ = writeln!(
+            out,
+            "  communicates {}, of which {} overlap with computation",
+            seconds_text(self.communication),
+            seconds_text(hidden)
+        );
+        for of in self.loops.iter().take(rows) {
+            let place = of.place.user.as_ref().map(|user| format!(" at {user}")).unwrap_or_default();
+            let _ = writeln!(out, "  a loop{place}: {} iterations in {}", of.trips, seconds_text(of.seconds));
+        }
+        more(out, self.loops.len(), rows);
+    }
+}
+
+/// Says how many rows are left out.
+fn more(out: &mut String, len: usize, rows: usize) {
+    if len > rows {
+        let _ = writeln!(out, "  ... and {} more (--all shows them)", len - rows);
+    }
+}
+
+/// Formats seconds: `1.50 s`, `20.3 ms`, `7.1 us`.
+pub(super) fn seconds_text(seconds: f64) -> String {
+    match seconds {
+        s if s >= 1.0 => format!("{s:.2} s"),
+        s if s >= 1e-3 => format!("{:.1} ms", s * 1e3),
+        s if s > 0.0 => format!("{:.1} us", s * 1e6),
+        _ => "0 s".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_have_a_unit() {
+        assert_eq!([0.0, 2e-6, 0.0203, 75.0].map(seconds_text), ["0 s", "2.0 us", "20.3 ms", "75.00 s"]);
+    }
+}

@@ -12,6 +12,7 @@ use super::launch::LaunchArgs;
 use super::look::{ExplainArgs, LintArgs, OpsArgs};
 use super::opt::OptArgs;
 use super::partition::{PartitionArgs, PropagateArgs};
+use super::plan::PlanArgs;
 use super::plugin::PluginArgs;
 use super::{FsdpArgs, LoraArgs};
 
@@ -76,6 +77,15 @@ pub(crate) enum Command {
         annotation from which it comes and the operations that propagated it."
     )]
     Explain(ExplainArgs),
+    /// Predict memory, communication and time of a program on devices that need not be present
+    #[command(after_help = "Examples:\n  shardc plan step.mlir --target v5p:4x4x4\n  \
+        shardc plan step.mlir --fsdp \"full_shard auto_wrap\" --mesh fsdp=64 --target h100:8x8\n  \
+        shardc plan step.mlir --target v5e:16x16:2 --memory 12GiB --json plan.json\n  \
+        shardc plan step.mlir --target cluster.toml --fits\n\n\
+        Output: the memory of a device by class, with the largest buffers at the peak; the bytes of collectives by kind, axis and link; \
+        the time of one execution with what overlaps, and the share of peak arithmetic (MFU); the changes that help most. Times assume \
+        peak rates.")]
+    Plan(Box<PlanArgs>),
     /// Write a program that returns the gradient of a result with respect to some arguments
     #[command(after_help = "Examples:\n  shardc grad loss.mlir --wrt params --value -o grad.mlir\n  \
         shardc grad loss.mlir --wrt arg0,arg3 --of 1 -o grad.mlir\n  \

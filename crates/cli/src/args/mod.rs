@@ -9,6 +9,7 @@ mod launch;
 mod look;
 mod opt;
 mod partition;
+mod plan;
 mod plugin;
 mod program;
 pub(crate) mod statedict;
@@ -23,6 +24,7 @@ pub(crate) use launch::LaunchArgs;
 pub(crate) use look::{ExplainArgs, LintArgs, OpsArgs};
 pub(crate) use opt::{Expect, OptArgs, normalized};
 pub(crate) use partition::{PartitionArgs, PropagateArgs, Rules};
+pub(crate) use plan::{PlanArgs, target};
 pub(crate) use plugin::{Kind, PluginArgs, PluginCommand};
 pub(crate) use program::{
     AnnotationArgs, Emit, FormArgs, Groups, HowArgs, InputArgs, Machine, Mode, ObserveArgs, RuleArgs,

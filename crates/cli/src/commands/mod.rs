@@ -16,6 +16,7 @@ pub(crate) mod manual;
 pub(crate) mod ops;
 pub(crate) mod opt;
 pub(crate) mod partition;
+pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod propagate;
 pub(crate) mod run;

@@ -88,6 +88,18 @@ impl PlanReport {
 }
 
 impl MemoryReport {
+    /// One sentence about whether the program fits: `it fits: 12.0 GiB of 15.8 GiB`.
+    #[must_use]
+    pub fn fit_text(&self) -> String {
+        match (self.limit, self.fits) {
+            (0, _) => format!("the device has no limit; the program needs {}", bytes_text(self.high)),
+            (limit, fits) => {
+                let answer = if fits { "it fits" } else { "it does not fit" };
+                format!("{answer}: up to {} of {}", bytes_text(self.high), bytes_text(limit))
+            }
+        }
+    }
+
     fn write(&self, out: &mut String, rows: usize) {
         let range = if self.low == self.high {
             String::new()

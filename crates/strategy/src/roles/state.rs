@@ -339,7 +339,7 @@ impl States<'_, '_> {
         }
     }
 
-    /// Infers the role of floating-point state that is not trained.
+    /// Infers the role of floating-point state that is not trained. `parameters` is in ascending order.
     fn float_state(&self, i: usize, parameters: &[usize]) -> Role {
         let facts = self.facts;
         let users = parameters.iter().filter(|&&p| facts.needs[p].contains(i)).count();
@@ -356,11 +356,11 @@ impl States<'_, '_> {
         let is_fresh = self.is_added_to(i) || self.is_reset(i);
         if users > 0 {
             // Moments depend on an accumulator, but an accumulator does not depend on moments.
-            let siblings = |j: &usize| {
-                *j != i && self.is_float_state(*j) && facts.rank(*j) > 0 && !parameters.contains(j)
+            let is_sibling = |j: usize| {
+                j != i && self.is_float_state(j) && facts.rank(j) > 0 && parameters.binary_search(&j).is_err()
             };
-            let own = (0..facts.args.len()).filter(siblings).any(|j| facts.needs[i].contains(j));
-            let readers = (0..facts.args.len()).filter(siblings).any(|j| facts.needs[j].contains(i));
+            let own = facts.needs[i].iter().any(is_sibling);
+            let readers = (0..facts.args.len()).any(|j| facts.needs[j].contains(i) && is_sibling(j));
             let starts_anew = self.is_reset(i) || !facts.needs[i].contains(i);
             return if is_fresh && !own && (readers || starts_anew) {
                 Role::GradientAccumulator

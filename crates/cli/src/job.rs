@@ -210,20 +210,20 @@ fn needs_partitions(module: &Module, target: Option<PluginKind>) -> bool {
     target == Some(PluginKind::Tpu) && module.ops.values().any(|op| op.kind.is_ragged_all_to_all())
 }
 
-/// A program that is read and annotated, and the compiler for it.
+/// A program that is annotated, and the compiler for it.
 pub(crate) struct Prepared {
     pub(crate) compiler: Compiler,
-    pub(crate) source: Source,
     pub(crate) module: Module,
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
-/// Reads a program, and annotates it if the options select a strategy. Calls `reading` before the program is parsed.
+/// Configures a compiler by the options, and annotates a program if the options select a strategy.
 pub(crate) fn prepare(
-    input: &InputArgs,
+    mut module: Module,
+    source: &Source,
+    annotations: &AnnotationArgs,
     how: &HowArgs,
     ui: &Ui,
-    reading: &mut dyn FnMut(),
 ) -> Result<Prepared> {
     let mut chosen = how.strategy.chosen(how.strict, ui)?;
     if let (Some(chosen), Some(machine)) = (&mut chosen, how.machine) {
@@ -231,28 +231,23 @@ pub(crate) fn prepare(
     }
     // A strategy later adds its own mesh to the program, and requires static shapes. Therefore `--mesh` and `--dim` are not passed to the
     // compiler.
-    let mesh = input.annotations.mesh.as_deref();
-    let rest = AnnotationArgs { mesh: None, symbolic: SymbolicArgs::default(), ..input.annotations.clone() };
-    let annotations = if chosen.is_some() { &rest } else { &input.annotations };
-    let mut compiler = compiler(annotations, Some(how))?;
+    let mesh = annotations.mesh.as_deref();
+    let rest = AnnotationArgs { mesh: None, symbolic: SymbolicArgs::default(), ..annotations.clone() };
+    let mut compiler = compiler(if chosen.is_some() { &rest } else { annotations }, Some(how))?;
     if let (Some(bytes), None) = (chosen.as_ref().and_then(|c| c.settings.bucket_bytes), how.combine_bytes) {
         compiler = compiler.clean(CleanOptions { combine_bytes: bytes, ..how.clean_options() });
     }
-    let source = Source::read(&input.input)?;
-    reading();
-    let mut module = Compiler::parse(&source.bytes).map_err(|e| source.explain(&e))?;
     if how.spmd_mode.is_none() && needs_partitions(&module, how.target) {
         compiler = compiler.spmd_mode(shardc::SpmdMode::Partition);
     }
     let warnings = match &chosen {
         Some(chosen) => {
-            let InputArgs { annotations, .. } = input;
-            specialize(&mut module, annotations.entry.as_deref(), &annotations.symbolic, &source)?;
-            chosen.annotate(&mut module, mesh, &source)?
+            specialize(&mut module, annotations.entry.as_deref(), &annotations.symbolic, source)?;
+            chosen.annotate(&mut module, mesh, source)?
         }
         None => Vec::new(),
     };
-    Ok(Prepared { compiler, source, module, warnings })
+    Ok(Prepared { compiler, module, warnings })
 }
 
 /// Like [`partition`], but the pipeline ends early if `stop` requests it.
@@ -264,8 +259,10 @@ pub(crate) fn partition_until(
 ) -> Result<Ran> {
     let mut progress = ui.progress();
     let mut watch = Watch::new(&how.observe, stop, &mut progress)?;
-    let Prepared { compiler, source, module, warnings } =
-        prepare(input, how, ui, &mut || watch.stage(Stage::Read))?;
+    let source = Source::read(&input.input)?;
+    watch.stage(Stage::Read);
+    let module = Compiler::parse(&source.bytes).map_err(|e| source.explain(&e))?;
+    let Prepared { compiler, module, warnings } = prepare(module, &source, &input.annotations, how, ui)?;
     let output = compiler.partition_observed(module, &mut watch).map_err(|e| {
         let reproducer = reproducer::write(e, &source, &watch);
         source.explain(&reproducer)

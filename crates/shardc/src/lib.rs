@@ -131,7 +131,7 @@ pub mod lint {
 pub mod target {
     #[doc(inline)]
     pub use shardc_target::{
-        CompilerModel, DeviceKind, GpuDescription, Group, Link, Network, Number, Peaks, PlanningRates,
+        CompilerModel, DeviceKind, GpuDescription, Group, Link, Network, Number, Peaks, PlanningRates, SPECS,
         Target, TargetError, TargetSpec, Traffic, find, names,
     };
 }

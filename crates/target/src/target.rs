@@ -118,14 +118,17 @@ impl Target {
     }
 }
 
-/// Divides a power of two into `rank` dimensions that are powers of two and as equal as possible, in ascending order.
+/// Divides a power of two into `rank` dimensions that are powers of two and as equal as possible, in ascending order with ones at the end.
 fn most_equal(chips: u32, rank: usize) -> Option<SmallVec<[u32; 3]>> {
     if !chips.is_power_of_two() {
         return None;
     }
     let bits = chips.trailing_zeros();
     let of = |i: u32| (bits + i) / rank as u32;
-    Some((0..rank as u32).map(|i| 1 << of(i)).collect())
+    let mut sizes: SmallVec<[u32; 3]> = (0..rank as u32).map(|i| 1 << of(i)).collect();
+    // Slices of four chips are called 2x2x1.
+    sizes.sort_by_key(|&size| size == 1);
+    Some(sizes)
 }
 
 /// Parses `4x4` or `4x4:2`.
@@ -203,7 +206,7 @@ mod tests {
         assert_eq!(of("v5p", 64).unwrap(), "v5p:4x4x4");
         assert_eq!(of("h100", 64).unwrap(), "h100:8x8");
         assert_eq!(of("h100", 4).unwrap(), "h100:4");
-        assert_eq!(of("tpu7x", 8).unwrap(), "tpu7x:1x2x2");
+        assert_eq!(of("tpu7x", 8).unwrap(), "tpu7x:2x2x1");
         assert_eq!(of("v5e", 12), None);
     }
 }

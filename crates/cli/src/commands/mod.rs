@@ -20,6 +20,7 @@ pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod propagate;
 pub(crate) mod run;
+mod sweep;
 pub(crate) mod verify;
 
 use shardc::{Compiler, Module};

@@ -3,20 +3,34 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use shardc::Compiler;
 use shardc::plan::{Plan, PlanOptions};
 
+use super::sweep;
 use crate::args::{PlanArgs, target};
 use crate::failure::usage;
 use crate::job::{self, Prepared};
 use crate::output::Outputs;
+use crate::source::Source;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &PlanArgs, ui: &Ui) -> Result<ExitCode> {
     let json = args.json.as_deref().map(|path| ("--json", path));
     let mut outputs = Outputs::plan(&args.how.outputs(&[json]), &[args.input.named()])?;
-    let target = target(&args.target).map_err(|error| usage(format!("--target: {error}")))?;
-    let Prepared { compiler, source, module, warnings } =
-        job::prepare(&args.input, &args.how, ui, &mut || {})?;
+    let source = Source::read(&args.input.input)?;
+    let module = Compiler::parse(&source.bytes).map_err(|e| source.explain(&e))?;
+    let Some(name) = &args.target else {
+        let (text, fits) = sweep::run(args, &source, &module, ui)?;
+        match &args.json {
+            Some(path) => outputs.put(path, text)?,
+            None => ui.print(text)?,
+        }
+        outputs.commit()?;
+        return Ok(if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    };
+    let target = target(name).map_err(|error| usage(format!("--target: {error}")))?;
+    let Prepared { compiler, module, warnings } =
+        job::prepare(module, &source, &args.input.annotations, &args.how, ui)?;
     ui.warn(&source, &warnings);
     let options = PlanOptions {
         memory: args.how.memory.filter(|&bytes| bytes > 0),
@@ -25,19 +39,20 @@ pub(crate) fn run(args: &PlanArgs, ui: &Ui) -> Result<ExitCode> {
     };
     let Plan { output, report } = compiler.plan(module, &options).map_err(|e| source.explain(&e))?;
     ui.warn_selected(&source, &output.warnings_to_print());
+    let json = || format!("{}\n", report.to_json());
     if let Some(path) = &args.json {
-        outputs.put(path, format!("{}\n", report.to_json()))?;
+        outputs.put(path, json())?;
     }
     outputs.commit()?;
     if args.json.is_none() {
-        ui.print(if ui.is_json() {
-            format!("{}\n", report.to_json())
-        } else if args.fits {
-            format!("{}\n", report.memory.fit_text())
-        } else {
-            report.to_text(args.all)
+        ui.print(match (ui.is_json(), args.fits) {
+            (true, _) => json(),
+            (false, true) => format!("{}\n", report.memory.fit_text()),
+            (false, false) => report.to_text(args.all),
         })?;
     }
     let fits = report.memory.fits || !args.fits;
+    // Since the process exits next, freeing the memory of the program would only take time.
+    std::mem::forget(output);
     Ok(if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

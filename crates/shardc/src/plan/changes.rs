@@ -3,8 +3,10 @@
 use shardc_ir::Module;
 use shardc_passes::annotations::spec::Annotation;
 use shardc_passes::cost::memory::InMemory;
+use shardc_passes::cost::time::Span;
 use shardc_passes::report::byte_size::bytes_text;
 
+use super::memory::is_collective;
 use super::report::ChangeReport;
 use super::{Measured, PlanOptions};
 use crate::{Compiler, InterfaceTensor, Output};
@@ -155,18 +157,24 @@ fn gathered_again(measured: &Measured, options: &PlanOptions) -> Option<Candidat
 /// Rematerializes the largest values at the peak that no collective or argument produces. The time is that of their kernels once more.
 fn rematerialized(output: &Output, measured: &Measured) -> Vec<ChangeReport> {
     let at_peak: Vec<InMemory> = output.at_peak();
-    let largest = at_peak.iter().filter(|group| group.count > 1 && group.made_at.is_some());
+    let module = &output.module;
+    // The type and the kind are compared instead of the location, which unrolled layers share and generated programs lack.
+    let is_same = |span: &&Span, group: &InMemory| {
+        let data = &module.ops[span.op];
+        data.kind.name() == group.made_by
+            && data.results.first().is_some_and(|&v| module.types.display(module.values[v].ty) == group.ty)
+    };
+    let largest = at_peak.iter().filter(|group| group.count > 1 && !is_collective(&group.made_by));
     let changes = largest.take(2).map(|group| {
-        let same = measured
-            .time
-            .spans
-            .iter()
-            .filter(|span| !span.is_collective && output.module.user_loc(span.op) == group.made_at);
+        let same = measured.time.spans.iter().filter(|span| is_same(span, group));
         let again: f64 = same.map(|span| span.seconds).sum();
-        let place = group.made_at.clone().unwrap_or_default();
+        let place = group.made_at.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
         ChangeReport {
-            what: format!("rematerialize {} values {} in the backward pass", group.count, group.ty),
-            how: format!("jax.checkpoint around {place}"),
+            what: format!(
+                "rematerialize {} results {} of {}{place} in the backward pass",
+                group.count, group.ty, group.made_by
+            ),
+            how: "jax.checkpoint around the layer, or activation_checkpointing in --fsdp".to_owned(),
             seconds: -again,
             // One value is live while it is recomputed.
             bytes: signed(group.bytes - group.bytes / group.count as u64),

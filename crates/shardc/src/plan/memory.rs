@@ -73,7 +73,8 @@ fn local(input: &InterfaceTensor) -> TensorType {
     TensorType { shape: input.local_shape.clone(), ..input.global.clone() }
 }
 
-fn is_collective(op: &str) -> bool {
+/// Whether the name of an operation is that of a collective.
+pub(super) fn is_collective(op: &str) -> bool {
     let name = op.trim_start_matches("stablehlo.");
     name.starts_with("all_") || name.starts_with("collective_") || name == "reduce_scatter"
 }

@@ -43,6 +43,8 @@ pub use report::{
     SpanReport, TargetReport, TimeReport, TrafficReport,
 };
 
+pub use text::seconds_text;
+
 use crate::{Compiler, Error, MemoryEstimate, Output};
 
 /// What a program is planned for.

@@ -175,7 +175,8 @@ fn more(out: &mut String, len: usize, rows: usize) {
 }
 
 /// Formats seconds: `1.50 s`, `20.3 ms`, `7.1 us`.
-pub(super) fn seconds_text(seconds: f64) -> String {
+#[must_use]
+pub fn seconds_text(seconds: f64) -> String {
     match seconds {
         s if s >= 1.0 => format!("{s:.2} s"),
         s if s >= 1e-3 => format!("{:.1} ms", s * 1e3),

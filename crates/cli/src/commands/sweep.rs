@@ -298,7 +298,7 @@ fn table(rows: &[Row]) -> Table {
             format!("{:.1} %", 100.0 * row.mfu),
         ];
         if has_price {
-            cells.push(row.price.map_or_else(String::new, |price| format!("{price:.6}")));
+            cells.push(row.price.map_or_else(String::new, |price| format!("{price:.2e}")));
         }
         if has_samples {
             cells.push(row.per_sample.map_or_else(String::new, shardc::plan::seconds_text));

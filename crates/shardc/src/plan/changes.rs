@@ -1,5 +1,6 @@
 //! Changes that make a program fit or make it faster, each measured on a partition of its own.
 
+use indexmap::IndexMap;
 use shardc_ir::Module;
 use shardc_passes::annotations::spec::Annotation;
 use shardc_passes::cost::memory::InMemory;
@@ -44,9 +45,9 @@ pub(super) fn find(
     measured: &Measured,
     options: &PlanOptions,
 ) -> Vec<ChangeReport> {
-    let mut candidates = replicated(output);
+    let mut candidates: Vec<Candidate> = gathered_again(measured, options).into_iter().collect();
     candidates.extend(combined(compiler, measured));
-    candidates.extend(gathered_again(measured, options));
+    candidates.extend(resharded(output));
     let affordable = WORK / output.module.ops.len().max(1);
     let mut changes: Vec<ChangeReport> = candidates
         .into_iter()
@@ -61,7 +62,10 @@ pub(super) fn find(
         let (time, memory) = (change.seconds / time, change.bytes as f64 / memory);
         if is_short_of_memory { memory + 0.1 * time } else { time + 0.1 * memory }
     };
-    changes.retain(|change| worth(change) > NEGLIGIBLE);
+    // A change that needs more memory than there is does not help.
+    let would_fit =
+        |change: &ChangeReport| limit == 0 || signed(measured.memory.peak) - change.bytes <= signed(limit);
+    changes.retain(|change| worth(change) > NEGLIGIBLE && (is_short_of_memory || would_fit(change)));
     changes.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
     changes.truncate(SHOWN);
     changes
@@ -96,38 +100,91 @@ fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// Shards the largest arguments that are replicated along an axis, along their first dimension that the axis divides.
-fn replicated(output: &Output) -> Vec<Candidate> {
+/// Arguments that differ only in the numbers in their names, such as the weights of repeated layers.
+struct Alike<'a> {
+    /// The selector of annotations: `arg3`, or a name with `*` for numbers.
+    target: String,
+    count: u64,
+    first: &'a InterfaceTensor,
+}
+
+/// Groups the arguments; the groups with the most bytes on a device are first.
+fn alike(output: &Output) -> Vec<Alike<'_>> {
+    let mut groups: IndexMap<String, Alike<'_>> = IndexMap::new();
+    for (number, input) in output.interface.inputs.iter().enumerate() {
+        if input.is_token || input.mesh.is_some() {
+            continue;
+        }
+        let target = input.name.as_ref().map_or_else(|| format!("arg{number}"), |name| with_wildcards(name));
+        let key = format!("{target} {:?} {:?}", input.local_shape, input.sharding);
+        let group = groups.entry(key).or_insert(Alike { target, count: 0, first: input });
+        group.count += 1;
+    }
+    let mut groups: Vec<Alike<'_>> = groups.into_values().collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.bytes()));
+    groups
+}
+
+/// Replaces each number in a name by `*`.
+fn with_wildcards(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        if !c.is_ascii_digit() {
+            out.push(c);
+        } else if !out.ends_with('*') {
+            out.push('*');
+        }
+    }
+    out
+}
+
+impl Alike<'_> {
+    /// Bytes on a device.
+    fn bytes(&self) -> u64 {
+        let elements: i64 = self.first.local_shape.iter().product();
+        let bits = elements.unsigned_abs().saturating_mul(u64::from(self.first.global.dtype.bits()));
+        (bits / 8).saturating_mul(self.count)
+    }
+
+    /// The annotation of the arguments with other axes, which `axes_of` returns for each dimension.
+    fn annotated(&self, axes_of: impl Fn(usize) -> Vec<String>) -> Option<(String, Annotation)> {
+        let dims = (0..self.first.sharding.dims.len()).map(|dim| match axes_of(dim) {
+            axes if axes.is_empty() => "-".to_owned(),
+            axes => axes.join("+"),
+        });
+        let spec = format!("{}={}", self.target, dims.collect::<Vec<_>>().join(","));
+        Some((format!("--spec \"{spec}\""), spec.parse().ok()?))
+    }
+}
+
+/// Shards the largest arguments along one more axis, or along one axis less.
+fn resharded(output: &Output) -> Vec<Candidate> {
     let mesh = &output.interface.mesh;
-    let bytes = |input: &InterfaceTensor| {
-        let elements: i64 = input.local_shape.iter().product();
-        elements.unsigned_abs().saturating_mul(u64::from(input.global.dtype.bits())) / 8
-    };
-    let mut inputs: Vec<(usize, &InterfaceTensor)> = output.interface.inputs.iter().enumerate().collect();
-    inputs.retain(|(_, input)| !input.is_token && input.mesh.is_none());
-    inputs.sort_by_key(|(_, input)| std::cmp::Reverse(bytes(input)));
     let mut candidates = Vec::new();
-    for (number, input) in inputs.into_iter().take(MEASURED / 2) {
-        let used: Vec<u16> = input.sharding.split_axes().map(|axis| axis.axis).collect();
-        for (i, (axis, &size)) in mesh.axes.iter().enumerate() {
-            if size < 2 || used.contains(&(i as u16)) {
-                continue;
-            }
+    for group in alike(output).into_iter().take(MEASURED / 2) {
+        let sharding = &group.first.sharding;
+        let of = |dim: usize| -> Vec<String> {
+            sharding.dims[dim].axes.iter().map(|&axis| mesh.axis_text(axis)).collect()
+        };
+        let used: Vec<u16> = sharding.split_axes().map(|axis| axis.axis).collect();
+        for (i, (axis, &size)) in mesh.axes.iter().enumerate().filter(|(_, (_, size))| **size > 1) {
             let divides = |n: &i64| *n >= size && n % size == 0;
-            let Some(dim) = input.local_shape.iter().position(divides) else { continue };
-            let dims = input.sharding.dims.iter().enumerate().map(|(d, of)| {
-                let own = of.axes.iter().map(|&axis| mesh.axis_text(axis));
-                let all: Vec<String> = own.chain((d == dim).then(|| axis.to_string())).collect();
-                if all.is_empty() { "-".to_owned() } else { all.join("+") }
-            });
-            let spec = format!("arg{number}={}", dims.collect::<Vec<_>>().join(","));
-            let Ok(annotation) = spec.parse::<Annotation>() else { continue };
-            let name = input.name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
-            candidates.push(Candidate {
-                what: format!("shard argument {number}{name} also by {axis:?}"),
-                how: format!("--spec \"{spec}\""),
+            let (what, made) = if used.contains(&(i as u16)) {
+                let made = group.annotated(|dim| of(dim).into_iter().filter(|own| own != &**axis).collect());
+                (format!("do not shard {} by {axis:?}", group.target), made)
+            } else if let Some(at) = group.first.local_shape.iter().position(divides) {
+                let made = group.annotated(|dim| {
+                    of(dim).into_iter().chain((dim == at).then(|| axis.to_string())).collect()
+                });
+                (format!("shard {} also by {axis:?}", group.target), made)
+            } else {
+                continue;
+            };
+            candidates.extend(made.map(|(how, annotation)| Candidate {
+                what,
+                how,
                 apply: Apply::Annotate(annotation),
-            });
+            }));
         }
     }
     candidates
@@ -181,4 +238,14 @@ fn rematerialized(output: &Output, measured: &Measured) -> Vec<ChangeReport> {
         }
     });
     changes.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_names_become_wildcards() {
+        assert_eq!(with_wildcards("params['layers'][12]['w2']"), "params['layers'][*]['w*']");
+    }
 }

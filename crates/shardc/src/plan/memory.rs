@@ -32,12 +32,18 @@ pub(super) fn report(module: &Module, output: &Output, limit: u64) -> MemoryRepo
     if results > 0 {
         classes.insert("results", results);
     }
+    let at_peak = output.at_peak();
+    // If all temporaries fit in on-chip memory, the estimate does not count them.
+    let is_on_chip = at_peak.iter().map(|group| group.bytes).sum::<u64>() > memory.temporaries;
     let mut temporaries = 0;
-    for group in output.at_peak() {
+    for group in at_peak {
         let class =
             if is_collective(&group.made_by) { "collective buffers" } else { "activations and gradients" };
-        *classes.entry(class).or_default() += group.bytes;
-        temporaries += group.bytes;
+        let class = if is_on_chip { "on-chip memory" } else { class };
+        if !is_on_chip {
+            *classes.entry(class).or_default() += group.bytes;
+            temporaries += group.bytes;
+        }
         live.push(BufferReport {
             name: group.made_by,
             ty: group.ty,
@@ -50,7 +56,7 @@ pub(super) fn report(module: &Module, output: &Output, limit: u64) -> MemoryRepo
     }
     let rest = memory.temporaries.saturating_sub(temporaries);
     if rest > 0 {
-        classes.insert("fragmentation and copies", rest);
+        classes.insert(if is_on_chip { "tables and copies" } else { "fragmentation and copies" }, rest);
     }
     live.sort_by_key(|buffer| std::cmp::Reverse(buffer.bytes));
     let mut classes: Vec<ClassReport> =

@@ -148,14 +148,14 @@ mod tests {
     const STEP: &str = r#"
       sdy.mesh @mesh = <["data"=4]>
       func.func @main(
-          %x: tensor<4096x4096xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
-          %w: tensor<4096x4096xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
-          %v: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
+          %x: tensor<2048x2048xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+          %w: tensor<2048x2048xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+          %v: tensor<2048x2048xbf16>) -> tensor<2048x2048xbf16> {
         %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
-            : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+            : (tensor<2048x2048xbf16>, tensor<2048x2048xbf16>) -> tensor<2048x2048xbf16>
         %1 = stablehlo.dot_general %0, %v, contracting_dims = [1] x [0]
-            : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
-        return %1 : tensor<4096x4096xbf16>
+            : (tensor<2048x2048xbf16>, tensor<2048x2048xbf16>) -> tensor<2048x2048xbf16>
+        return %1 : tensor<2048x2048xbf16>
       }"#;
 
     fn plan(target: &str) -> Result<Plan, Error> {
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn flops_of_all_devices_are_those_of_the_program() {
         let report = plan("v5e:2x2").unwrap().report;
-        let flops = 2.0 * 2.0 * 4096.0 * 4096.0 * 4096.0;
+        let flops = 2.0 * 2.0 * 2048.0 * 2048.0 * 2048.0;
         assert!((report.time.flops * 4.0 / flops - 1.0).abs() < 1e-9);
         let ideal = flops / (4.0 * 197e12);
         assert!((report.time.mfu - ideal / report.time.seconds).abs() < 1e-9);
@@ -174,11 +174,25 @@ mod tests {
     }
 
     #[test]
-    fn a_replicated_argument_is_worth_sharding() {
+    fn an_all_gather_is_avoided_if_there_is_memory() {
         let report = plan("v5e:2x2").unwrap().report;
-        let change = report.changes.iter().find(|change| change.what.contains("argument 2")).unwrap();
-        assert!(change.bytes > 0, "{change:?}");
-        assert!(change.how.contains("arg2=data,-"), "{change:?}");
+        let change = &report.changes[0];
+        assert_eq!(change.what, "do not shard arg1 by \"data\"");
+        assert_eq!(change.how, "--spec \"arg1=-,-\"");
+        assert!(change.seconds > 0.0 && change.bytes < 0, "{change:?}");
+    }
+
+    #[test]
+    fn a_replicated_argument_is_sharded_if_memory_is_short() {
+        let module = Compiler::read(STEP.as_bytes()).unwrap();
+        let options = PlanOptions {
+            memory: Some(10 << 20),
+            ..PlanOptions::new("step.mlir", "v5e:2x2".parse().unwrap())
+        };
+        let report = Compiler::new().plan(module, &options).unwrap().report;
+        assert!(!report.memory.fits);
+        assert_eq!(report.changes[0].what, "shard arg2 also by \"data\"");
+        assert!(report.changes[0].bytes > 0);
     }
 
     #[test]

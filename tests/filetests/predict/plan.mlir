@@ -1,0 +1,29 @@
+// The plan of a program: memory by class, collectives by axis and link, time, and changes that help.
+// RUN: shardc plan %s --target v5e:2x2 | FileCheck %s
+// RUN: shardc plan %s --target v5e:2x2 --memory 16MiB --fits > %t; test $? = 1
+// RUN: FileCheck %s --check-prefix=SMALL --input-file=%t
+// RUN: not shardc plan %s --target v5e:4x4 2>&1 | FileCheck %s --check-prefix=DEVICES
+// RUN: not shardc plan %s --target v9:2x2 2>&1 | FileCheck %s --check-prefix=KIND
+
+// CHECK: v5e:2x2: 4 devices with 15.8 GiB
+// CHECK: axis "data": 4 devices, ICI with
+// CHECK: memory of a device:
+// CHECK: communication of a device:
+// CHECK: all_gather along data: 1 times, 24.0 MiB over ICI
+// CHECK: time of one execution:
+// CHECK: changes, best first
+// CHECK: do not shard arg1 by "data": {{.*}} faster, {{.*}} more memory
+// CHECK: --spec "arg1=-,-"
+// SMALL: it does not fit: up to {{.*}} of 16.0 MiB
+// DEVICES: error[SH1601]: the mesh has 4 devices, but v5e:4x4 has 16
+// KIND: there is no device "v9"; known devices are cpu, v4, v5e
+
+sdy.mesh @mesh = <["data"=4]>
+func.func @main(
+    %x: tensor<4096x4096xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+    %w: tensor<4096x4096xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+    %v: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  %1 = stablehlo.dot_general %0, %v, contracting_dims = [1] x [0] : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  return %1 : tensor<4096x4096xbf16>
+}

@@ -33,6 +33,7 @@
 mod axes;
 mod collectives;
 mod conflicts;
+mod graph;
 mod html;
 mod names;
 mod report;
@@ -47,8 +48,8 @@ use shardc_passes::driver::strategy::Strategy;
 use shardc_passes::propagate::{AxisRole as At, Provenance, Subject};
 
 pub use report::{
-    AnnotationReport, AxisOrigin, AxisReport, CalledReport, CollectiveReport, ConflictReport,
-    ReplicatedReport, Report, SourcePlace, StepReport, ValueReport,
+    AnnotationReport, AxisOrigin, AxisReport, CalledReport, CollectiveReport, ConflictReport, GraphEdge,
+    GraphNode, GraphReport, ReplicatedReport, Report, SourcePlace, StepReport, ValueReport,
 };
 
 use crate::{Compiler, Error, Output};
@@ -158,6 +159,8 @@ impl Explainer<'_> {
             Question::Summary => {
                 self.boundary(report);
                 self.summary(partitioned, report);
+                report.graph = Some(self.graph(partitioned.ok(), &mut report.collectives));
+                report.devices = self.devices();
             }
             Question::Overview => self.summary(partitioned, report),
             Question::Collective(number) => {
@@ -187,6 +190,12 @@ impl Explainer<'_> {
         }
         out.retain(|&value| self.module.shardings.of(value).is_some());
         out
+    }
+
+    /// The device at each position of the first mesh with several devices, if the devices are not in the order of their numbers.
+    fn devices(&self) -> Option<Vec<i64>> {
+        let mesh = self.module.meshes.values().find(|mesh| !mesh.is_maximal())?;
+        mesh.device_ids.as_ref().map(|ids| ids.to_vec())
     }
 
     fn num_results(&self) -> usize {

@@ -12,39 +12,11 @@ use shardc::plan::{
     BufferReport, ChangeReport, ClassReport, MemoryReport, MeshAxisReport, PlanReport, SpanReport,
     TargetReport, TimeReport, TrafficReport,
 };
-use shardc_tests::shared;
 use shardc_tests::skip::{Need, skip};
+use shardc_tests::{root, shared};
 
 /// The names under which Chromium is installed.
 const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
-
-/// The frame of [`program`].
-const PROGRAM: &str = r#"
-  sdy.mesh @mesh = <["data"=4, "model"=2]>
-  func.func @main(%x: tensor<64x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}, LAYERS) -> tensor<64x32xf32> {
-BODY
-    return %LAST : tensor<64x32xf32>
-  }
-"#;
-
-/// A program of `layers` equal layers.
-fn program(layers: usize) -> String {
-    let (mut arguments, mut body, mut last) = (Vec::new(), String::new(), "x".to_owned());
-    for i in 0..layers {
-        arguments.push(format!(
-            "%u{i}: tensor<32x96xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{\"model\"}}]>, jax.arg_info = \
-             \"params['layers'][{i}]['up']\"}}, %d{i}: tensor<96x32xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{\"model\"}}, {{}}]>, \
-             jax.arg_info = \"params['layers'][{i}]['down']\"}}"
-        ));
-        body += &format!(
-            "    %h{i} = stablehlo.dot_general %{last}, %u{i}, contracting_dims = [1] x [0] : (tensor<64x32xf32>, tensor<32x96xf32>) -> \
-             tensor<64x96xf32>\n    %t{i} = stablehlo.tanh %h{i} : tensor<64x96xf32>\n    %o{i} = stablehlo.dot_general %t{i}, %d{i}, \
-             contracting_dims = [1] x [0] : (tensor<64x96xf32>, tensor<96x32xf32>) -> tensor<64x32xf32>\n"
-        );
-        last = format!("o{i}");
-    }
-    PROGRAM.replace("LAYERS", &arguments.join(", ")).replace("BODY", &body).replace("LAST", &last)
-}
 
 fn explain(source: &[u8], name: &str) -> Report {
     Compiler::new().explain(source, name, &Question::Summary).unwrap()
@@ -125,25 +97,6 @@ fn plan() -> PlanReport {
 }
 
 #[test]
-fn layers_are_folded() {
-    let report = explain(program(80).as_bytes(), "step.mlir");
-    let graph = report.graph.as_ref().unwrap();
-    let layers = graph.nodes.iter().find(|node| node.kind == "block").unwrap();
-    assert_eq!((layers.name.as_str(), layers.copies), ("params['layers'][*]", 80));
-    let inner: Vec<&str> =
-        graph.nodes.iter().filter(|n| n.parent.is_some()).map(|n| n.name.as_str()).collect();
-    assert_eq!(
-        inner,
-        ["dot_general (params['layers'][*]['up'])", "dot_general (params['layers'][*]['down'])"]
-    );
-    // The all-reduce of each layer is on the edge to the next layer; that of the last layer is on the edge to the results.
-    let edges: Vec<(usize, usize)> = report.collectives.iter().filter_map(|c| c.edge).collect();
-    assert_eq!((edges.len(), edges[0], edges[79]), (80, (4, 3), (4, 1)));
-    let next = graph.edges.iter().find(|edge| edge.next).unwrap();
-    assert_eq!((next.from, next.to, next.values), (4, 3, 79));
-}
-
-#[test]
 fn a_large_program_has_a_small_page() {
     let path = shared().map(|folder| folder.join("corpus/jax/llama70b_80l_fsdp_tp_train.mlir"));
     let Some(source) = path.and_then(|path| std::fs::read(path).ok()) else {
@@ -166,14 +119,22 @@ fn document(browser: &str, folder: &Path, page: &str) -> String {
     String::from_utf8_lossy(&run.stdout).into_owned()
 }
 
+/// The name of an installed browser; reports a skip if there is none.
+fn browser() -> Option<&'static str> {
+    let runs = |name: &&&str| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
+    let found = BROWSERS.iter().find(runs).copied();
+    if found.is_none() {
+        skip(Need::Browser, "there is no Chromium");
+    }
+    found
+}
+
 #[test]
 fn the_scripts_build_every_view() {
-    let runs = |name: &&&str| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
-    let Some(browser) = BROWSERS.iter().find(runs) else {
-        return skip(Need::Browser, "there is no Chromium");
-    };
+    let Some(browser) = browser() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let report = explain(program(3).as_bytes(), "step.mlir");
+    let source = std::fs::read(root().join("filetests/explain/layers.mlir")).unwrap();
+    let report = explain(&source, "layers.mlir");
     let document = document(browser, folder.path(), &render(&report, Some(&plan())));
     assert!(document.contains("data-ready=\"true\""), "a script failed: {document}");
     for section in
@@ -184,4 +145,30 @@ fn the_scripts_build_every_view() {
     for text in ["shard argument 1", "params['layers'][*] ×3", "model.py:12:3", "Buffers that are live"] {
         assert!(document.contains(text), "{text}");
     }
+}
+
+#[test]
+fn the_page_and_the_library_write_the_same_trace() {
+    let Some(browser) = browser() else { return };
+    let script = include_str!("../../../crates/shardc/src/page/assets/trace.js");
+    let plan = plan();
+    let page = format!(
+        "<!doctype html><body><script>{script}\ndocument.body.textContent = JSON.stringify(traceOf({}))</script></body>",
+        plan.to_json()
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let document = document(browser, folder.path(), &page);
+    let text = document.split_once("<body>").and_then(|(_, rest)| rest.split_once("</body>")).unwrap().0;
+    let written: serde_json::Value = serde_json::from_str(text).unwrap();
+    let expected: serde_json::Value = serde_json::from_str(&plan.to_trace_json()).unwrap();
+    let same =
+        |a: &serde_json::Value, b: &serde_json::Value| a["args"] == b["args"] && a["name"] == b["name"];
+    let (written, expected) = (&written["traceEvents"], &expected["traceEvents"]);
+    let pairs = written.as_array().unwrap().iter().zip(expected.as_array().unwrap());
+    for (written, expected) in pairs {
+        assert!(same(written, expected), "{written} {expected}");
+        assert_eq!(written["dur"].as_f64(), expected["dur"].as_f64());
+        assert_eq!(written["ts"].as_f64(), expected["ts"].as_f64());
+    }
+    assert_eq!(written.as_array().map(Vec::len), expected.as_array().map(Vec::len));
 }

@@ -48,7 +48,8 @@ use shardc_passes::propagate::{AxisRole as At, Provenance, Subject};
 
 pub use report::{
     AnnotationReport, AxisOrigin, AxisReport, CalledReport, CollectiveReport, ConflictReport, GraphEdge,
-    GraphNode, GraphReport, ReplicatedReport, Report, SourcePlace, StepReport, ValueReport,
+    GraphNode, GraphReport, MeshAxis, MeshReport, ReplicatedReport, Report, SourcePlace, StepReport,
+    ValueReport,
 };
 
 use crate::{Compiler, Error, Output};
@@ -112,6 +113,7 @@ impl Compiler {
                     .to_owned(),
             );
         }
+        report.mesh = explainer.mesh();
         explainer.answer(question, partitioned.as_ref(), &mut report)?;
         Ok(report)
     }
@@ -159,7 +161,6 @@ impl Explainer<'_> {
                 self.boundary(report);
                 self.summary(partitioned, report);
                 report.graph = Some(self.graph(partitioned.ok(), &mut report.collectives));
-                report.devices = self.devices();
             }
             Question::Overview => self.summary(partitioned, report),
             Question::Collective(number) => {
@@ -191,10 +192,11 @@ impl Explainer<'_> {
         out
     }
 
-    /// The device at each position of the first mesh with several devices, if the devices are not in the order of their numbers.
-    fn devices(&self) -> Option<Vec<i64>> {
+    /// The first mesh with several devices.
+    fn mesh(&self) -> Option<MeshReport> {
         let mesh = self.module.meshes.values().find(|mesh| !mesh.is_maximal())?;
-        mesh.device_ids.as_ref().map(|ids| ids.to_vec())
+        let axes = mesh.axes.iter().map(|(name, &size)| MeshAxis { name: name.to_string(), size }).collect();
+        Some(MeshReport { axes, devices: mesh.device_ids.clone() })
     }
 
     fn num_results(&self) -> usize {

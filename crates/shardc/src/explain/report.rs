@@ -32,9 +32,9 @@ pub struct Report {
     /// The layers of the program, and the values between them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub graph: Option<GraphReport>,
-    /// The device at each position of the mesh, if the devices are not in the order of their numbers.
+    /// The first mesh with several devices.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub devices: Option<Vec<i64>>,
+    pub mesh: Option<MeshReport>,
     /// Further notes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -237,6 +237,25 @@ pub struct ServedReport {
     pub place: SourcePlace,
     /// The reasons why the operation needs the collective, as text.
     pub because: Vec<String>,
+}
+
+/// A mesh.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct MeshReport {
+    /// The axes, major first.
+    pub axes: Vec<MeshAxis>,
+    /// The device at each position, if the devices are not in the order of their numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub devices: Option<Vec<i64>>,
+}
+
+/// An axis of a mesh.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct MeshAxis {
+    /// The name.
+    pub name: String,
+    /// The number of devices along the axis.
+    pub size: i64,
 }
 
 /// The layers of a program, and the values that flow between them. Node 0 are the arguments, node 1 are the results.

@@ -290,7 +290,10 @@ impl<'a, 'e> Builder<'a, 'e> {
             _ => without_numbers(label),
         });
         let argument = || anchor.argument.map(|value| explainer.names.value(value));
-        let inner = (anchor.scope.parts.len() > 1).then(|| anchor.scope.parts.last().cloned()).flatten();
+        // The name of a block has the outermost scope of its operations.
+        let is_in_block = parent.is_some_and(|parent| self.nodes[parent].kind == "block");
+        let is_known = anchor.scope.parts.len() == 1 && is_in_block;
+        let inner = anchor.scope.parts.last().filter(|_| !is_known).cloned();
         let details: Vec<String> = inner.into_iter().chain(label.or_else(argument)).collect();
         let subject = data.results.first().map(|&value| Subject::Value(value));
         let sharding = subject.and_then(|subject| explainer.sharding(subject));
@@ -353,3 +356,6 @@ fn block_name(explainer: &Explainer<'_>, anchors: &[Anchor], copies: u64) -> Str
     let more = if kinds.len() > 3 { ", ..." } else { "" };
     format!("{}{more}", shown.join(", "))
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,6 +43,7 @@ function collectivesSection() {
     ],
     text: (row) => row.serves.map(servedText).join(" ") + (row.function ? " " + row.function.name : ""),
     detail: collectiveDetail,
+    expand: collectives.length === 1,
     columns: [
       { title: "#", numeric: true, value: (row) => row.number },
       { title: "Bytes x runs", numeric: true, value: sent,

@@ -3,7 +3,7 @@
 const ROW = 38, LINE = 17, BOX = 400, LEFT = 330, INDENT = 22, RIGHT = 430;
 
 // Text that fits into a width in pixels.
-const clip = (text, width) => (text.length * 7.2 <= width ? text : text.slice(0, Math.max(1, Math.floor(width / 7.2) - 1)) + "\u2026");
+const clip = (text, width, each = 7.2) => (text.length * each <= width ? text : text.slice(0, Math.max(1, Math.floor(width / each) - 1)) + "\u2026");
 
 // Positions of visible nodes, and the lines of text at each: at the left for arguments, in the box, and at the right.
 function graphLayout(model) {
@@ -72,12 +72,12 @@ function drawEdges(layout, all) {
 
 function collectiveText(line, x, y, anchor, width) {
   const { group } = line;
-  if (!group) return s("text", { x, y, class: "stub", "text-anchor": anchor, "aria-hidden": "true" }, clip(line.text, width));
+  if (!group) return s("text", { x, y, class: "stub", "text-anchor": anchor, "aria-hidden": "true" }, clip(line.text, width, 6.3));
   const from = line.from === undefined ? "" : line.next ? "to the next copy: " : "from " + clip(nodeName(line.from), 130) + ": ";
   // Hidden from screen readers: the label of the node lists the collectives, and the details beside the graph link to them.
   return s("text", { x, y, class: "collective-name " + color(group.kind), "text-anchor": anchor, "aria-hidden": "true",
     onclick: () => { location.hash = "#collective-" + group.largest.number; } },
-  s("title", null, from + groupText(group) + ". Opens the largest of them in the table."), "\u25cf ", clip(from + groupText(group), width));
+  s("title", null, from + groupText(group) + ". Opens the largest of them in the table."), "\u25cf ", clip(from + groupText(group), width, 6.3));
 }
 
 function drawNode(model, one, handlers) {
@@ -117,8 +117,8 @@ function nodeDetails(model, i) {
   const node = model.nodes[i];
   const row = (name, ...value) => h("div", null, h("dt", null, name), h("dd", null, value));
   const related = model.visibleEdges().filter((edge) => edge.from === i || edge.to === i);
-  const edge = (one, other, word) => h("li", null, word, h("a", { href: "#node-" + other }, nodeName(other)), ": ",
-    times(one.values, "value") + ", " + bytes(one.bytes),
+  const edge = (one, other, word) => h("li", null, word, h("a", { href: "#node-" + other }, nodeName(other)), 
+    one.values ? ": " + times(one.values, "value") + ", " + bytes(one.bytes) : "",
     one.groups.length ? h("ul", null, one.groups.map((group) => h("li", null, swatch(group.kind),
       h("a", { href: "#collective-" + group.largest.number }, groupText(group))))) : "");
   const edges = related.map((one) => (one.from === one.to ? edge(one, i, "within or to the next copy of ")
@@ -216,6 +216,24 @@ function graphSection() {
     event.preventDefault();
   }
 
+  // Shows the next node with a text in its name, type or position, after the selected node.
+  function find(event) {
+    if (event.key !== "Enter") return;
+    const words = event.target.value.toLowerCase();
+    const matches = model.nodes.map((node, i) => i).filter((i) => {
+      const node = model.nodes[i];
+      return [node.name, node.type, placeText(node.place)].join(" ").toLowerCase().includes(words);
+    });
+    const next = matches.find((i) => i > selected);
+    const match = next === undefined ? matches[0] : next;
+    status(times(matches.length, "node") + " found");
+    if (match === undefined || !words) return;
+    model.reveal(match);
+    draw();
+    select(match);
+    view.show(layout.item(match));
+  }
+
   const button = (text, label, action) => h("button", { type: "button", "aria-label": label, onclick: action }, text);
   const everything = (list) => { model.open.clear(); list.forEach((i) => model.open.add(i)); selected = ARGUMENTS; draw(); view.reset(); };
   element.append(h("p", { id: "graph-help" }, "Nodes are in program order; a stack stands for equal layers. Enter or a click on a name opens a node. Arrow keys move ",
@@ -224,6 +242,7 @@ function graphSection() {
     button("Reset view", "Reset view", () => view.reset()), button("Whole graph", "Fit the whole graph", () => view.fit()),
     button("Open all", "Open all nodes", () => everything(model.nodes.map((_, i) => i))),
     button("Close all", "Close all nodes", () => everything([])),
+    h("label", null, "Find ", h("input", { type: "search", placeholder: "name, type or line; Enter", onkeydown: find })),
     h("label", null, h("input", { type: "checkbox", onchange: (event) => { all = event.target.checked; draw(); } }), " all values")),
   h("div", { class: "graph-row" }, picture, details), alternative);
   picture.addEventListener("keydown", key);

@@ -75,19 +75,21 @@ function memorySection() {
   picture.append(line);
   const caption = h("p", { class: "cursor-text" }), table = h("div");
 
+  // Without a list of all buffers, those at the peak are known.
+  const atPeak = !memory.buffers.length;
   let cursor = 0;
   function show(point) {
     cursor = Math.max(0, Math.min(steps.points - 1, point));
     const at = L + (W - L - 10) * (cursor + 0.5) / steps.points;
     line.setAttribute("x1", at);
     line.setAttribute("x2", at);
-    const live = memory.buffers.filter((buffer) => buffer.first <= cursor && cursor <= buffer.last);
+    const live = atPeak ? memory.live : memory.buffers.filter((buffer) => buffer.first <= cursor && cursor <= buffer.last);
     const text = "Program point " + count(cursor) + ": " + bytes(steps.total[cursor]) + " live";
     caption.textContent = text + "; " + times(live.length, "listed buffer");
     picture.setAttribute("aria-valuenow", cursor);
     picture.setAttribute("aria-valuetext", text + (live.length ? "; largest: " + [...live].sort((a, b) => b.bytes - a.bytes)[0].name : ""));
     table.replaceChildren(dataTable({
-      caption: "Buffers that are live at program point " + count(cursor),
+      caption: atPeak ? "Buffers that are live at the peak" : "Buffers that are live at program point " + count(cursor),
       rows: live,
       size: 12,
       sort: [2, true],
@@ -117,8 +119,13 @@ function memorySection() {
     return Math.floor(inside * steps.points);
   };
   // A click fixes the cursor until the next click.
-  let fixed = false;
-  picture.addEventListener("pointermove", (event) => { if (!fixed) show(pointAt(event)); });
+  let fixed = false, pending = null;
+  picture.addEventListener("pointermove", (event) => {
+    if (fixed) return;
+    // At most one update for each frame.
+    if (pending === null) requestAnimationFrame(() => { show(pending); pending = null; });
+    pending = pointAt(event);
+  });
   picture.addEventListener("click", (event) => { fixed = !fixed; show(pointAt(event)); });
   fill(element, null, [h("p", { id: "memory-help" }, "The cursor follows the pointer; a click fixes it. Arrow keys move it by one point, with Shift by more, Home and End to the ends, p to the peak."),
     h("ul", { class: "legend" }, names.map((name) => h("li", null, swatch(name), name))), picture, caption, table,

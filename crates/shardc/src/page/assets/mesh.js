@@ -1,10 +1,10 @@
 // Drawings of the mesh, and of the blocks of a tensor on its devices.
 
-const meshAxes = plan && plan.mesh.length ? plan.mesh : report.axes || [];
+const meshAxes = report.mesh ? report.mesh.axes : plan ? plan.mesh : [];
 const devices = meshAxes.reduce((product, axis) => product * axis.size, 1);
 
 // The device at a position of the mesh.
-const deviceAt = (position) => (report.devices ? report.devices[position] : position);
+const deviceAt = (position) => (report.mesh && report.mesh.devices ? report.mesh.devices[position] : position);
 
 // The distance between neighbors along each axis.
 const strides = meshAxes.map((_, i) => meshAxes.slice(i + 1).reduce((product, axis) => product * axis.size, 1));
@@ -128,6 +128,8 @@ function thumbnail(value) {
 
 // The blocks of a value with the devices that store each: the first two sharded dimensions, at most 8 x 8 blocks.
 function blocksDrawing(value) {
+  const known = (axis) => meshAxes.some((other) => other.name === axis.name);
+  if (!shardedDims(value.sharding).flat().every(known)) return h("p", null, "The value is on another mesh than the one that is drawn.");
   const dims = blockDims(value);
   if (!dims.length) return h("p", null, "Every device stores the whole value.");
   const [first, second] = dims;

@@ -32,6 +32,7 @@ function memoryFacts() {
     ["Target", target.name + ", " + times(target.devices, "device")],
     ["Peak memory per device", bytes(memory.expected), h("small", null, bytes(memory.low) + " to " + bytes(memory.high) + "; "),
       h("small", { class: memory.limit && !memory.fits ? "bad" : "good" }, room)],
+    memory.host && ["Host memory per device", bytes(memory.host)],
     ["Time of a step", seconds(plan.time.seconds), h("small", null, "compute " + seconds(plan.time.compute) + ", exposed communication "
       + seconds(plan.time.exposed))],
     ["Model FLOPS utilization", (100 * plan.time.mfu).toFixed(1) + " %"],

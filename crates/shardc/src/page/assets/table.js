@@ -3,14 +3,16 @@
 let tables = 0;
 
 // Options: `caption`, `columns` ({ title, value, cell, numeric, heading }), `rows`, `sort` ([column, descending]), `filters`
-// ({ title, values(row) }), `text(row)` (further text that the search finds), `detail(row)` (content of an expanded row), `size`.
+// ({ title, values(row) }), `text(row)` (further text that the search finds), `detail(row)` (content of an expanded row), `expand` (expand the first row), `size`.
 // Returns { element, show(row) }.
 function dataTable(options) {
   const id = "table-" + ++tables;
   const { columns, rows, detail } = options;
   const size = options.size || 50;
   const searchable = rows.length > 8;
-  let sort = options.sort || null, page = 0, shown = rows, open = new Set(), texts = null;
+  let sort = options.sort || null, page = 0, shown = rows, texts = null;
+  // Expanded rows.
+  const open = new Set(detail && options.expand ? rows.slice(0, 1) : []);
   const chosen = (options.filters || []).map(() => "");
 
   const body = h("tbody");

@@ -31,6 +31,7 @@ function tensorsSection(id, title, rows) {
     rows,
     size: 25,
     detail: tensorDetail,
+    expand: rows.length === 1,
     filters: [{ title: "Axis", values: (row) => (axes(row).length ? axes(row) : ["(replicated)"]) }],
     text: (row) => placeText(row.place) + (row.axes || []).map((axis) => axis.origin).join(" "),
     columns: [
@@ -43,5 +44,4 @@ function tensorsSection(id, title, rows) {
   });
   element.append(table.element);
   targets.set(id.replace(/s$/, ""), (index) => table.show(rows[index]));
-  if (rows.length === 1) table.show(rows[0]);
 }

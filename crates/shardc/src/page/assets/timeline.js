@@ -1,5 +1,19 @@
 // The time line of a step: one lane for each resource.
 
+function loopsTable() {
+  const { loops } = plan.time;
+  if (!loops.length) return "";
+  return dataTable({
+    caption: "Loops",
+    rows: loops,
+    columns: [
+      { title: "Position", value: (loop) => loop.place.line || 0, cell: (loop) => place(loop.place) },
+      { title: "Iterations", numeric: true, value: (loop) => loop.trips, cell: (loop) => count(loop.trips) },
+      { title: "Time of all iterations", numeric: true, value: (loop) => loop.seconds, cell: (loop) => seconds(loop.seconds) },
+    ],
+  }).element;
+}
+
 function timelineSection() {
   if (!plan || !plan.time.spans.length) return;
   const { spans } = plan.time;
@@ -121,7 +135,7 @@ function timelineSection() {
   h("div", { class: "controls" }, button("+", "Zoom in", () => zoom(0.7)), button("\u2212", "Zoom out", () => zoom(1.4)), button("Show all", "Show all", () => range(0, end)),
     h("button", { type: "button", id: "download-trace", onclick: () => download(fileName.replace(/[^\w.-]+/g, "_") + ".trace.json", "application/json", JSON.stringify(traceOf(plan))) },
       "Download trace"), h("span", { class: "dim" }, " for ui.perfetto.dev")),
-  picture, details, h("details", null, h("summary", null, "The spans as a table"), dataTable({
+  picture, details, loopsTable(), h("details", null, h("summary", null, "The spans as a table"), dataTable({
     caption: "Spans",
     rows: spans,
     size: 25,

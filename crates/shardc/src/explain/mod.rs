@@ -4,7 +4,7 @@
 //! the axis was propagated, and the operations that propagated the axis, with their lines in the file and in the user's own program. The
 //! report also contains the conflicts between operands and results with their resolution, and for every collective the operation that needs
 //! it, with the reason. The report is data: [`Report::to_json`] serializes it, [`Report::to_text`] formats it for a terminal, and
-//! [`Report::to_html`](Report::to_html) as an HTML page ([`crate::page`]).
+//! [`Report::to_html`] as an HTML page ([`crate::page`]).
 //!
 //! ```
 //! use shardc::Compiler;

@@ -179,21 +179,22 @@ impl<'a, 'e> Builder<'a, 'e> {
     fn anchor(&self, op: OpId) -> Anchor {
         let module = self.explainer.module;
         let loc = module.ops[op].loc.expand();
-        let argument = self.argument(op);
-        let label = argument.and_then(|value| self.explainer.label(Subject::Value(value)));
+        let arguments = self.arguments(op);
+        let label = arguments.iter().find_map(|&value| self.explainer.label(Subject::Value(value)));
         let result = || self.results[op].and_then(|i| self.explainer.label(Subject::Result(i)));
         Anchor {
             op,
             scope: loc.map_or(Scope::default(), |loc| Scope::of(&module.locs, loc)),
             label: label.or_else(result),
-            argument,
+            // The left operand of a matmul is often the batch, and the right operand a parameter.
+            argument: arguments.last().copied(),
         }
     }
 
-    /// The first argument of the program that an operation reads, directly or through operations with one operand.
-    fn argument(&self, op: OpId) -> Option<ValueId> {
+    /// The arguments of the program that an operation reads, directly or through operations with one operand.
+    fn arguments(&self, op: OpId) -> Vec<ValueId> {
         let module = self.explainer.module;
-        module.ops[op].operands.iter().find_map(|&operand| {
+        let argument = |&operand: &ValueId| {
             let mut value = operand;
             for _ in 0..TO_ARGUMENT {
                 match module.values[value].def() {
@@ -205,7 +206,8 @@ impl<'a, 'e> Builder<'a, 'e> {
                 }
             }
             None
-        })
+        };
+        module.ops[op].operands.iter().filter_map(argument).collect()
     }
 
     /// Equal numbers for operations with equal names, scopes and types.

@@ -39,11 +39,23 @@ function memoryFacts() {
   ];
 }
 
+// The most expensive groups of collectives with equal types on one edge of the graph, such as those of all layers.
 function expensive() {
-  const items = [...collectives].sort((a, b) => sent(b) - sent(a)).slice(0, 5).map((row) =>
-    h("li", null, bytes(sent(row)) + ": ", h("a", { href: "#collective-" + row.number }, code(row.kind), " #" + row.number),
-      row.axes.length ? [" along ", code(row.axes.join(", "))] : "", " of ", code(row.type),
-      row.serves[0] ? [" for ", code(row.serves[0].op)] : ""));
+  const groups = new Map();
+  for (const row of collectives) {
+    const key = [row.kind, row.axes, row.type, row.edge].join(" ");
+    const group = groups.get(key) || { first: row, sent: 0, runs: 0 };
+    group.sent += sent(row);
+    group.runs += row.runs || 1;
+    groups.set(key, group);
+  }
+  const items = [...groups.values()].sort((a, b) => b.sent - a.sent).slice(0, 6).map(({ first, sent, runs }) => {
+    const node = first.edge && report.graph ? first.edge[1] : null;
+    return h("li", null, bytes(sent) + ": ", h("a", { href: "#collective-" + first.number }, code(first.kind)),
+      runs > 1 ? " \u00d7" + count(runs) : "", first.axes.length ? [" along ", code(first.axes.join(", "))] : "", " of ", code(first.type),
+      first.serves[0] ? [" for ", code(first.serves[0].op)] : "",
+      node > 1 ? [" in ", h("a", { href: "#node-" + node }, nodeName(node))] : "");
+  });
   return items.length ? h("div", null, h("h3", null, "Most expensive collectives"), h("ol", null, items)) : null;
 }
 
@@ -65,7 +77,7 @@ function axesTable() {
     { title: "Axis", value: (axis) => axis.name, cell: (axis) => code(axis.name) },
     { title: "Devices", numeric: true, value: (axis) => axis.size },
     { title: "Values that it shards", numeric: true, value: (axis) => axis.values, cell: (axis) => count(axis.values) },
-    { title: "Annotations", numeric: true, value: (axis) => axis.annotations.length },
+    { title: "Annotations", numeric: true, value: (axis) => axis.annotations.length, cell: (axis) => count(axis.annotations.length) },
   ];
   if (links.size) {
     columns.push({ title: "Link", value: (axis) => (link(axis) ? link(axis).link : "") },

@@ -1,6 +1,6 @@
 //! The HTML page of a report: one file without external references, which works without a network.
 //!
-//! The page is a frame (`page.html`), a style sheet, the reports as packed JSON ([`pack`]), and scripts that build the views from the
+//! The page is a frame (`page.html`), a style sheet, the reports as packed JSON (`pack.rs`), and scripts that build the views from the
 //! data. Long tables show one page of rows at a time, so that the page of a program with thousands of arguments opens quickly.
 //! The scripts are plain JavaScript, one file for each view, in `assets/`.
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::explain::Report;
 use crate::plan::PlanReport;
 
-/// The frame of the page; `{{name}}` marks a place that [`fill`] replaces.
+/// The frame of the page; `{{name}}` marks a place that `fill` replaces.
 const FRAME: &str = include_str!("assets/page.html");
 
 const STYLE: &str = include_str!("assets/page.css");

@@ -28,11 +28,13 @@ pub enum Need {
     Network,
     /// Permission to mount file systems.
     Mount,
+    /// A headless Chromium.
+    Browser,
 }
 
 impl Need {
     /// All resources.
-    pub const ALL: [Need; 8] = [
+    pub const ALL: [Need; 9] = [
         Need::Shared,
         Need::Python,
         Need::CpuPlugin,
@@ -41,6 +43,7 @@ impl Need {
         Need::Mlir,
         Need::Network,
         Need::Mount,
+        Need::Browser,
     ];
 
     /// The name of the resource in `SHARDC_REQUIRE`, and in `REQUIRES:` lines of file tests.
@@ -55,6 +58,7 @@ impl Need {
             Need::Mlir => "mlir",
             Need::Network => "network",
             Need::Mount => "mount",
+            Need::Browser => "browser",
         }
     }
 

@@ -70,6 +70,7 @@ mod located;
 #[cfg(feature = "strategy")]
 pub mod lora;
 mod manifest;
+pub mod page;
 pub mod passes;
 pub mod plan;
 #[cfg(feature = "graph")]

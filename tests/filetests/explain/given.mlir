@@ -11,9 +11,9 @@
 // JSON: "origin": "argument 0 %a (params['w']), by an option"
 
 // HTML: <!doctype html>
-// HTML: <code>%a</code> params['w']
-// HTML: <details>
-// HTML: </body></html>
+// HTML: "params['w']"
+// HTML: "%a"
+// HTML: </html>
 func.func @main(%a: tensor<8x4xf32> loc("params['w']")) -> tensor<8x4xf32> {
   %0 = stablehlo.negate %a : tensor<8x4xf32>
   return %0 : tensor<8x4xf32>

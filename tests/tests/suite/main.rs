@@ -14,6 +14,7 @@ mod memory;
 mod model_losses;
 mod nn_values;
 mod optim_values;
+mod page;
 mod peft;
 mod policies;
 mod pretrained;

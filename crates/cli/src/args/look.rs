@@ -35,7 +35,7 @@ pub(crate) struct ExplainArgs {
     /// Write the answer to a file as JSON; - for standard output, as with --format json
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write the answer to a file as an HTML page; - for standard output
+    /// Write the answer to a file as an interactive HTML page without external references; - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 }

@@ -10,6 +10,7 @@ use shardc_ir::{
     AxisRef, EntityRef, FuncId, Group, Mesh, Module, OpId, OpKind, RegionId, ReplicaGroups, ValueId,
 };
 use shardc_passes::analysis::linear::is_linear_in;
+use shardc_passes::analysis::trip_count::trips;
 use shardc_passes::cost::traffic::{bytes_sent, runs};
 use shardc_passes::propagate::{AxisRole as At, Subject};
 use shardc_passes::rules::rule_of;
@@ -45,7 +46,7 @@ impl Because {
 }
 
 /// A key that identifies an operation in both the propagated and the partitioned program.
-type Origin = (u32, usize);
+pub(super) type Origin = (u32, usize);
 
 /// Finds the operations of the propagated program that need a collective.
 struct Served<'a> {
@@ -76,7 +77,8 @@ impl<'a> Served<'a> {
 }
 
 /// A collective, without its reasons.
-fn collective(output: &Output, op: OpId, in_loop: bool, number: usize) -> CollectiveReport {
+fn collective(output: &Output, found: Found, number: usize) -> CollectiveReport {
+    let Found { op, in_loop, .. } = found;
     let module = &output.module;
     let data = &module.ops[op];
     let groups = data.collective_spec().map(|spec| spec.groups.clone()).unwrap_or_default();
@@ -108,8 +110,10 @@ impl Explainer<'_> {
         let runs = runs(&output.module);
         // Operations of called functions, by source position; the propagated program does not contain them.
         let mut called: Option<BTreeMap<Origin, OpId>> = None;
-        for (op, in_loop, func) in collective_ops(&output.module) {
-            let mut report = collective(output, op, in_loop, out.len());
+        for found in collective_ops(&output.module) {
+            let Found { op, func, .. } = found;
+            let mut report = collective(output, found, out.len());
+            report.runs = found.runs.saturating_mul(runs[func]);
             if Some(func) != output.module.entry() {
                 let name = output.module.funcs[func].name.to_string();
                 report.function = Some(CalledReport { name, runs: runs[func] });
@@ -150,7 +154,7 @@ impl Explainer<'_> {
     ) -> Result<Vec<CollectiveReport>, Error> {
         let mut all = self.collectives(output);
         let ops = collective_ops(&output.module);
-        let (true, Some(&(op, ..))) = (number < all.len(), ops.get(number)) else {
+        let (true, Some(&Found { op, .. })) = (number < all.len(), ops.get(number)) else {
             let message = format!("the partitioned program has no collective {number}");
             let hint = format!("there are {} collectives; their indices start at 0", all.len());
             return Err(shardc_ir::Diagnostic::invalid("SH0821", message).hint(hint).into());
@@ -286,7 +290,7 @@ pub(super) fn times(runs: u64) -> String {
     }
 }
 
-fn origin(module: &Module, op: OpId) -> Origin {
+pub(super) fn origin(module: &Module, op: OpId) -> Origin {
     let data = &module.ops[op];
     match data.span.is_some() {
         true => (data.span.start, 0),
@@ -294,12 +298,24 @@ fn origin(module: &Module, op: OpId) -> Origin {
     }
 }
 
-/// Every collective in program order, whether it is in a `while` loop, and the function that contains it.
-fn collective_ops(module: &Module) -> Vec<(OpId, bool, FuncId)> {
+/// A collective of a partitioned program.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    pub(super) op: OpId,
+    /// The function that contains the collective.
+    pub(super) func: FuncId,
+    /// Whether the collective is in a `while` loop.
+    in_loop: bool,
+    /// The number of executions in one execution of the function.
+    runs: u64,
+}
+
+/// Every collective in program order.
+pub(super) fn collective_ops(module: &Module) -> Vec<Found> {
     let mut out = Vec::new();
     for (id, func) in module.funcs.iter() {
         if let Some(body) = func.body {
-            visit(module, (id, body), false, &mut out);
+            visit(module, (id, body), (false, 1), &mut out);
         }
     }
     out
@@ -308,17 +324,20 @@ fn collective_ops(module: &Module) -> Vec<(OpId, bool, FuncId)> {
 fn visit(
     module: &Module,
     (func, region): (FuncId, RegionId),
-    in_loop: bool,
-    out: &mut Vec<(OpId, bool, FuncId)>,
+    (in_loop, runs): (bool, u64),
+    out: &mut Vec<Found>,
 ) {
     for &op in &module.regions[region].ops {
         let data = &module.ops[op];
         if data.collective_spec().is_some() {
-            out.push((op, in_loop, func));
+            out.push(Found { op, func, in_loop, runs });
         }
-        let in_loop = in_loop || matches!(data.kind, OpKind::While);
+        let inside = match data.kind {
+            OpKind::While if !data.regions.is_empty() => (true, runs.saturating_mul(trips(module, op))),
+            _ => (in_loop, runs),
+        };
         for &inner in &data.regions {
-            visit(module, (func, inner), in_loop, out);
+            visit(module, (func, inner), inside, out);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! the axis was propagated, and the operations that propagated the axis, with their lines in the file and in the user's own program. The
 //! report also contains the conflicts between operands and results with their resolution, and for every collective the operation that needs
 //! it, with the reason. The report is data: [`Report::to_json`] serializes it, [`Report::to_text`] formats it for a terminal, and
-//! [`Report::to_html`] as an HTML page.
+//! [`Report::to_html`] as an HTML page ([`crate::page`]).
 //!
 //! ```
 //! use shardc::Compiler;
@@ -33,7 +33,7 @@
 mod axes;
 mod collectives;
 mod conflicts;
-mod html;
+mod graph;
 mod names;
 mod report;
 mod select;
@@ -48,8 +48,9 @@ use shardc_passes::propagate::{AxisRole as At, Provenance, Subject};
 
 pub(crate) use collectives::axes_of;
 pub use report::{
-    AnnotationReport, AxisOrigin, AxisReport, CalledReport, CollectiveReport, ConflictReport,
-    ReplicatedReport, Report, SourcePlace, StepReport, ValueReport,
+    AnnotationReport, AxisOrigin, AxisReport, CalledReport, CollectiveReport, ConflictReport, GraphEdge,
+    GraphNode, GraphReport, MeshAxis, MeshReport, ReplicatedReport, Report, SourcePlace, StepReport,
+    ValueReport,
 };
 
 use crate::{Compiler, Error, Output};
@@ -113,6 +114,7 @@ impl Compiler {
                     .to_owned(),
             );
         }
+        report.mesh = explainer.mesh();
         explainer.answer(question, partitioned.as_ref(), &mut report)?;
         Ok(report)
     }
@@ -159,6 +161,7 @@ impl Explainer<'_> {
             Question::Summary => {
                 self.boundary(report);
                 self.summary(partitioned, report);
+                report.graph = Some(self.graph(partitioned.ok(), &mut report.collectives));
             }
             Question::Overview => self.summary(partitioned, report),
             Question::Collective(number) => {
@@ -188,6 +191,13 @@ impl Explainer<'_> {
         }
         out.retain(|&value| self.module.shardings.of(value).is_some());
         out
+    }
+
+    /// The first mesh with several devices.
+    fn mesh(&self) -> Option<MeshReport> {
+        let mesh = self.module.meshes.values().find(|mesh| !mesh.is_maximal())?;
+        let axes = mesh.axes.iter().map(|(name, &size)| MeshAxis { name: name.to_string(), size }).collect();
+        Some(MeshReport { axes, devices: mesh.device_ids.clone() })
     }
 
     fn num_results(&self) -> usize {

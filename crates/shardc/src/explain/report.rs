@@ -29,6 +29,12 @@ pub struct Report {
     /// The collectives of the partitioned program, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CollectiveReport>,
+    /// The layers of the program, and the values between them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub graph: Option<GraphReport>,
+    /// The first mesh with several devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mesh: Option<MeshReport>,
     /// Further notes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -198,6 +204,11 @@ pub struct CollectiveReport {
     pub bytes: u64,
     /// Whether the collective is in a loop.
     pub in_loop: bool,
+    /// The number of executions in one execution of the program; unknown trip counts of loops are estimated.
+    pub runs: u64,
+    /// The nodes of the graph that produce the operand and use the result; equal for a collective within a node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edge: Option<(usize, usize)>,
     /// The function that contains the collective; `None` for the entry function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<CalledReport>,
@@ -226,6 +237,77 @@ pub struct ServedReport {
     pub place: SourcePlace,
     /// The reasons why the operation needs the collective, as text.
     pub because: Vec<String>,
+}
+
+/// A mesh.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct MeshReport {
+    /// The axes, major first.
+    pub axes: Vec<MeshAxis>,
+    /// The device at each position, if the devices are not in the order of their numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub devices: Option<Vec<i64>>,
+}
+
+/// An axis of a mesh.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct MeshAxis {
+    /// The name.
+    pub name: String,
+    /// The number of devices along the axis.
+    pub size: i64,
+}
+
+/// The layers of a program, and the values that flow between them. Node 0 are the arguments, node 1 are the results.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct GraphReport {
+    /// The nodes: each node precedes the nodes that it contains. The nodes in one node are in program order.
+    pub nodes: Vec<GraphNode>,
+    /// The edges, between nodes at any level.
+    pub edges: Vec<GraphEdge>,
+}
+
+/// A block of operations: a layer, or a group of operations within a layer.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct GraphNode {
+    /// The index of the node that contains this node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<usize>,
+    /// `arguments`, `results`, `block`, `loop` (an operation with regions), or `operation`.
+    pub kind: String,
+    /// The name: a scope of the front end, a common prefix of argument names, or operations.
+    pub name: String,
+    /// The number of equal blocks that the node stands for, including copies of the nodes that contain it.
+    pub copies: u64,
+    /// For a loop, the number of iterations; unknown trip counts are estimated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trips: Option<u64>,
+    /// The type of the first result of the operation.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub ty: Option<String>,
+    /// The sharding of the first result of the operation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sharding: Option<String>,
+    /// The number of operations in all copies, without those of contained nodes. For arguments and results, the number of values.
+    pub ops: usize,
+    /// The source position of the first operation.
+    pub place: SourcePlace,
+}
+
+/// Values that flow from one node to another.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct GraphEdge {
+    /// The index of the node that computes the values.
+    pub from: usize,
+    /// The index of the node that uses them.
+    pub to: usize,
+    /// Whether the values flow to a later copy of a block.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub next: bool,
+    /// The number of values.
+    pub values: usize,
+    /// The bytes of all values on each device.
+    pub bytes: u64,
 }
 
 impl SourcePlace {

@@ -32,6 +32,7 @@ mod memory;
 mod report;
 mod text;
 mod time;
+mod trace;
 
 use shardc_ir::{Diagnostic, FuncId, Module};
 use shardc_passes::cost::memory::Machine;

@@ -118,14 +118,18 @@ impl Target {
     }
 }
 
-/// Divides a power of two into `rank` dimensions that are powers of two and as equal as possible, in ascending order.
+/// Divides a power of two into `rank` dimensions that are powers of two and as equal as possible, in ascending order, with sizes of 1 last.
 fn most_equal(chips: u32, rank: usize) -> Option<SmallVec<[u32; 3]>> {
     if !chips.is_power_of_two() {
         return None;
     }
     let bits = chips.trailing_zeros();
     let of = |i: u32| (bits + i) / rank as u32;
-    Some((0..rank as u32).map(|i| 1 << of(i)).collect())
+    let mut grid: SmallVec<[u32; 3]> = (0..rank as u32).map(|i| 1 << of(i)).collect();
+    // Dimensions of size 1 are last in the names of slices: 2x2x1.
+    let ones = grid.iter().take_while(|&&size| size == 1).count();
+    grid.rotate_left(ones);
+    Some(grid)
 }
 
 /// Parses `4x4` or `4x4:2`.
@@ -203,7 +207,7 @@ mod tests {
         assert_eq!(of("v5p", 64).unwrap(), "v5p:4x4x4");
         assert_eq!(of("h100", 64).unwrap(), "h100:8x8");
         assert_eq!(of("h100", 4).unwrap(), "h100:4");
-        assert_eq!(of("tpu7x", 8).unwrap(), "tpu7x:1x2x2");
+        assert_eq!(of("tpu7x", 8).unwrap(), "tpu7x:2x2x1");
         assert_eq!(of("v5e", 12), None);
     }
 }

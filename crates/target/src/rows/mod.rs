@@ -4,7 +4,7 @@ mod cpu;
 mod gpus;
 mod tpus;
 
-use crate::TargetSpec;
+use crate::{DeviceKind, TargetSpec};
 
 pub use tpus::V5E;
 
@@ -31,6 +31,16 @@ pub fn find(name: &str) -> Option<&'static TargetSpec> {
     SPECS.into_iter().find(|spec| spec.name == name)
 }
 
+/// Returns the device that stands for its kind where no device is chosen: a core of a server, an H100 or a TPU v5e.
+#[must_use]
+pub fn usual(kind: DeviceKind) -> &'static TargetSpec {
+    match kind {
+        DeviceKind::Cpu => &cpu::CPU,
+        DeviceKind::Gpu => &gpus::H100,
+        DeviceKind::Tpu => &tpus::V5E,
+    }
+}
+
 /// Returns the names of all devices, for messages.
 #[must_use]
 pub fn names() -> String {
@@ -40,7 +50,7 @@ pub fn names() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DeviceKind, Number};
+    use crate::Number;
 
     #[test]
     fn names_are_unique_and_rates_are_plausible() {

@@ -25,8 +25,8 @@ pub(crate) use opt::{Expect, OptArgs, normalized};
 pub(crate) use partition::{PartitionArgs, PropagateArgs, Rules};
 pub(crate) use plugin::{Kind, PluginArgs, PluginCommand};
 pub(crate) use program::{
-    AnnotationArgs, Emit, FormArgs, Groups, HowArgs, InputArgs, Machine, Mode, ObserveArgs, RuleArgs,
-    StopArgs, SymbolicArgs,
+    AnnotationArgs, Emit, FormArgs, Groups, HowArgs, InputArgs, Mode, ObserveArgs, RuleArgs, StopArgs,
+    SymbolicArgs, TargetArgs,
 };
 pub(crate) use strategy::{
     FsdpApplyArgs, FsdpArgs, FsdpCommand, FsdpConfigArgs, FsdpEstimateArgs, FsdpRolesArgs, LoraArgs,

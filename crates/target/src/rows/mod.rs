@@ -4,7 +4,7 @@ mod cpu;
 mod gpus;
 mod tpus;
 
-use crate::{DeviceKind, TargetSpec};
+use crate::{CompilerModel, DeviceKind, PlanningRates, TargetSpec};
 
 pub use tpus::V5E;
 
@@ -24,6 +24,20 @@ pub static SPECS: [&TargetSpec; 13] = [
     &gpus::H200,
     &gpus::B200,
 ];
+
+impl Default for PlanningRates {
+    /// The rates of a TPU v5e.
+    fn default() -> Self {
+        V5E.planning_rates()
+    }
+}
+
+impl Default for CompilerModel {
+    /// The compiler of a TPU v5e.
+    fn default() -> Self {
+        V5E.compiler
+    }
+}
 
 /// Returns the device with this name; `None` if it is unknown.
 #[must_use]

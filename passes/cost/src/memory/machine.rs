@@ -2,6 +2,7 @@
 
 use shardc_analysis::analysis::tiles::{LANES, SUBLANES, padded, pairs};
 use shardc_ir::TensorType;
+use shardc_target::TargetSpec;
 use smallvec::SmallVec;
 
 /// The kind of device for which memory is estimated.
@@ -16,6 +17,18 @@ pub enum Machine {
     TpuV5e,
     /// A TPU v5p, with the same tiles. Its compiler keeps 16-bit values instead of recomputing them from 32-bit values.
     TpuV5p,
+}
+
+impl From<&TargetSpec> for Machine {
+    fn from(device: &TargetSpec) -> Machine {
+        let compiler = &device.compiler;
+        match (compiler.is_tiled, compiler.keeps_shared_quotients, compiler.multiplies_alone) {
+            (true, true, _) => Machine::TpuV5p,
+            (true, false, _) => Machine::TpuV5e,
+            (false, _, true) => Machine::Gpu,
+            (false, _, false) => Machine::Plain,
+        }
+    }
 }
 
 /// The dimensions of a convolution operand that are tiled: features and batch.

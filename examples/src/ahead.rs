@@ -10,86 +10,18 @@ use shardc::graph::Mesh;
 use shardc::runtime::aot::{self, CompileReport, CompileRequest, Target};
 use shardc::runtime::{Environment, PjrtCode, PluginKind, RuntimeError, plugin};
 use shardc::strategy::{Role, Roles, Settings};
-use shardc::{CleanOptions, Compiler, Machine, Output};
+use shardc::target::{DeviceKind, Target as Devices, TargetSpec, find, names, usual};
+use shardc::{Compiler, Output};
 use shardc_train::nn::{Parameters, StepProgram};
 use shardc_train::strategy::{annotate, roles_of};
 
-/// One kind of device, and the available numbers of devices in ascending order.
-struct Generation {
-    /// The name of the generation in targets and on the command line.
-    name: &'static str,
-    /// The kind of plugin that compiles for these devices.
-    kind: PluginKind,
-    /// The machine model of the memory estimate.
-    machine: Machine,
-    /// Bytes of memory per device.
-    memory: u64,
-    /// The names of slices in targets, and their numbers of devices.
-    slices: &'static [(&'static str, i64)],
-}
-
-const CHIPS: &[(&str, i64)] =
-    &[("2x2", 4), ("2x4", 8), ("4x4", 16), ("4x8", 32), ("8x8", 64), ("8x16", 128), ("16x16", 256)];
-const CUBES: &[(&str, i64)] = &[("2x2x1", 4), ("2x2x2", 8), ("2x2x4", 16), ("2x4x4", 32), ("4x4x4", 64)];
-const HOSTS: &[(&str, i64)] =
-    &[("1", 1), ("2", 2), ("4", 4), ("8", 8), ("2x8", 16), ("4x8", 32), ("8x8", 64)];
-
-const GENERATIONS: [Generation; 7] = [
-    Generation {
-        name: "v5e",
-        kind: PluginKind::Tpu,
-        machine: Machine::TpuV5e,
-        memory: 16 << 30,
-        slices: CHIPS,
-    },
-    Generation {
-        name: "v5p",
-        kind: PluginKind::Tpu,
-        machine: Machine::TpuV5p,
-        memory: 95 << 30,
-        slices: CUBES,
-    },
-    Generation {
-        name: "v6e",
-        kind: PluginKind::Tpu,
-        machine: Machine::TpuV5e,
-        memory: 32 << 30,
-        slices: CHIPS,
-    },
-    Generation {
-        name: "rtx4090",
-        kind: PluginKind::Cuda,
-        machine: Machine::Gpu,
-        memory: 23 << 30,
-        slices: HOSTS,
-    },
-    Generation {
-        name: "a100-80gb",
-        kind: PluginKind::Cuda,
-        machine: Machine::Gpu,
-        memory: 79 << 30,
-        slices: HOSTS,
-    },
-    Generation {
-        name: "h100",
-        kind: PluginKind::Cuda,
-        machine: Machine::Gpu,
-        memory: 79 << 30,
-        slices: HOSTS,
-    },
-    Generation {
-        name: "h200",
-        kind: PluginKind::Cuda,
-        machine: Machine::Gpu,
-        memory: 139 << 30,
-        slices: HOSTS,
-    },
-];
+/// The largest number of devices that is tried.
+const MOST_DEVICES: u32 = 256;
 
 /// The target of the compilation.
 #[derive(Args, Clone, Debug)]
 pub struct Ahead {
-    /// Generation of TPUs, or kind of GPUs: v5e, v5p, v6e, rtx4090, a100-80gb, h100, h200
+    /// The kind of device, such as v5e, v5p, h100 or rtx4090
     #[arg(long, default_value = "v5p")]
     pub generation: String,
     /// One slice, such as 4x4, or one number of GPUs, such as 8 or 2x8, instead of the smallest that fits
@@ -128,18 +60,22 @@ pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>)
     if let Some(devices) = args.devices {
         println!(
             "{devices} devices: {}",
-            Need::of(make(&Mesh::new(&[("fsdp", devices)])?)?, args, Machine::default())?
+            Need::of(make(&Mesh::new(&[("fsdp", devices)])?)?, args, usual(DeviceKind::Tpu))?
         );
         return Ok(());
     }
-    let Generation { name: generation, kind, machine, memory, slices } = GENERATIONS
-        .into_iter()
-        .find(|generation| generation.name == args.generation)
-        .with_context(|| format!("the generations are {}", GENERATIONS.map(|known| known.name).join(", ")))?;
-    let is_asked_for = |name: &str| args.slice.as_deref().is_none_or(|slice| slice == name);
-    for &(name, devices) in slices.iter().filter(|(name, _)| is_asked_for(name)) {
-        let need = Need::of(make(&Mesh::new(&[("fsdp", devices)])?)?, args, machine)?;
-        println!("{generation}:{name}, {devices} devices of {}: {need}", gigabytes(memory));
+    let device = find(&args.generation).with_context(|| format!("the kinds of devices are {}", names()))?;
+    let memory = device.memory;
+    let kind = PluginKind::from(device.kind);
+    for target in targets(device) {
+        let name = target.to_string();
+        let slice = name.split_once(':').map_or("", |(_, grid)| grid);
+        if args.slice.as_deref().is_some_and(|wanted| wanted != slice) {
+            continue;
+        }
+        let devices = target.num_devices();
+        let need = Need::of(make(&Mesh::new(&[("fsdp", devices as i64)])?)?, args, device)?;
+        println!("{name}, {devices} devices of {}: {need}", gigabytes(memory));
         // If memory does not suffice, the compiler rematerializes values, which may halve the peak. So a step may fit if its estimated
         // peak is at most twice the memory.
         if need.arguments.max(need.peak / 2) > memory {
@@ -153,7 +89,7 @@ pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>)
             .with_context(|| format!("`shardc plugin install {kind}` fetches the compiler"))?;
         let output = need.output;
         let request = CompileRequest {
-            target: Target::parse(&format!("{kind}:{generation}:{name}"))?,
+            target: Target::parse(&format!("{kind}:{name}"))?,
             plugin: found.path,
             program: output.backend_code_for(backend_for(kind))?,
             options: compile_options(output.interface.mode, output.num_devices()),
@@ -176,6 +112,13 @@ pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>)
     bail!("no slice fits");
 }
 
+/// The targets with this device whose numbers of devices are powers of two, in ascending order. The smallest TPU slice has four chips.
+fn targets(device: &'static TargetSpec) -> impl Iterator<Item = Devices> {
+    let least = if device.kind == DeviceKind::Tpu { 4 } else { 1 };
+    let sizes = std::iter::successors(Some(least), |n| Some(2 * n)).take_while(|&n| n <= MOST_DEVICES);
+    sizes.filter_map(move |n| Devices::with_devices(device, n))
+}
+
 /// A partitioned step, and the memory that a device needs for it.
 struct Need {
     output: Output,
@@ -191,14 +134,13 @@ struct Need {
 }
 
 impl Need {
-    fn of(mut step: StepProgram, args: &Ahead, machine: Machine) -> Result<Need> {
+    fn of(mut step: StepProgram, args: &Ahead, device: &TargetSpec) -> Result<Need> {
         let started = Instant::now();
-        let settings = Settings { offload_params: args.offload, ..Settings::default() }.for_machine(machine);
+        let settings = Settings { offload_params: args.offload, ..Settings::default() }.for_device(device);
         let roles = roles_of(&step)?;
         annotate(&mut step, &settings)?;
         let parameters = step.parameters();
-        let clean = CleanOptions { machine, ..CleanOptions::default() };
-        let output = Compiler::new().clean(clean).partition_module(step.module)?;
+        let output = Compiler::new().device(device).partition_module(step.module)?;
         let seconds = started.elapsed().as_secs_f64();
         if let Some(path) = &args.write {
             std::fs::write(path, output.text())?;

@@ -7,13 +7,14 @@ use shardc::{CleanOptions, Compiler, Diagnostic, DimSize, DimSizeError, Error, M
 use shardc_passes::annotations::spec::Annotation;
 
 use crate::args::{
-    AnnotationArgs, Groups, HowArgs, InputArgs, Machine, Mode, RuleArgs, StopArgs, SymbolicArgs,
+    AnnotationArgs, Groups, HowArgs, InputArgs, Mode, RuleArgs, StopArgs, SymbolicArgs, TargetArgs,
 };
 use crate::failure::{Failure, usage};
 use crate::observe::{Timings, Watch};
 use crate::output::{Named, Outputs};
 use crate::reproducer;
 use crate::source::Source;
+use crate::target::{self, Chosen};
 use crate::ui::Ui;
 use crate::ui::progress::Progress;
 use crate::words::COMMAND_LINE;
@@ -42,6 +43,7 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
             .spmd_mode(how.spmd_mode.map(Into::into).unwrap_or_default())
             .strict(how.strict)
             .clean(how.clean_options());
+        compiler = target::configure(compiler, how.machine.as_ref());
         compiler = compiler.groups(how.groups.into());
         if let Some(operations) = how.inline.inline_budget {
             compiler = compiler.inline_budget(operations);
@@ -106,17 +108,6 @@ pub(crate) fn original(source: &Source, annotations: &AnnotationArgs) -> Result<
     Ok(module)
 }
 
-impl From<Machine> for shardc::Machine {
-    fn from(machine: Machine) -> Self {
-        match machine {
-            Machine::TpuV5e => shardc::Machine::TpuV5e,
-            Machine::TpuV5p => shardc::Machine::TpuV5p,
-            Machine::Plain => shardc::Machine::Plain,
-            Machine::Gpu => shardc::Machine::Gpu,
-        }
-    }
-}
-
 impl From<Groups> for shardc::GroupForm {
     fn from(groups: Groups) -> Self {
         match groups {
@@ -142,24 +133,31 @@ impl InputArgs {
     }
 }
 
+impl TargetArgs {
+    /// The machine of `--target`, if it is given.
+    pub(crate) fn chosen(&self) -> Result<Option<Chosen>> {
+        self.target.as_deref().map(Chosen::parse).transpose()
+    }
+}
+
 impl HowArgs {
     fn clean_options(&self) -> CleanOptions {
         CleanOptions {
             combine_bytes: self.combine_bytes.unwrap_or(CleanOptions::default().combine_bytes),
             keep_bytes: self.keep_bytes,
             memory_bytes: self.memory,
-            machine: self.machine.map(Into::into).unwrap_or_default(),
+            machine: self.machine.as_ref().map(Chosen::machine).unwrap_or_default(),
         }
     }
 
-    /// Returns the options with the target's machine for memory estimates, unless the user chose a machine.
-    pub(crate) fn for_target(&self, kind: PluginKind, topology: Option<&str>) -> HowArgs {
-        let of_target = match kind {
-            PluginKind::Cuda => Some(Machine::Gpu),
-            PluginKind::Tpu if topology.is_some_and(|name| name.starts_with("v5p:")) => Some(Machine::TpuV5p),
-            PluginKind::Cpu | PluginKind::Tpu => None,
-        };
-        HowArgs { machine: self.machine.or(of_target), target: Some(kind), ..self.clone() }
+    /// Returns the options for a machine; `None` for the default.
+    pub(crate) fn for_machine(&self, machine: Option<Chosen>) -> HowArgs {
+        HowArgs { machine, ..self.clone() }
+    }
+
+    /// Returns the options for a program that a plugin of this kind compiles.
+    pub(crate) fn for_plugin(&self, plugin: PluginKind, machine: Option<Chosen>) -> HowArgs {
+        HowArgs { plugin: Some(plugin), ..self.for_machine(machine) }
     }
 
     /// The output files: the file of --timings, and `others`.
@@ -206,8 +204,8 @@ pub(crate) fn partition(input: &InputArgs, how: &HowArgs, ui: &Ui) -> Result<Job
 
 /// Whether the target's compiler accepts an operation of the program only in partition mode. XLA's TPU compiler rejects `ragged_all_to_all`
 /// in replica mode, and its expansion to a dense all-to-all would send more bytes.
-fn needs_partitions(module: &Module, target: Option<PluginKind>) -> bool {
-    target == Some(PluginKind::Tpu) && module.ops.values().any(|op| op.kind.is_ragged_all_to_all())
+fn needs_partitions(module: &Module, plugin: Option<PluginKind>) -> bool {
+    plugin == Some(PluginKind::Tpu) && module.ops.values().any(|op| op.kind.is_ragged_all_to_all())
 }
 
 /// A program that is annotated, and the compiler for it.
@@ -226,8 +224,8 @@ pub(crate) fn prepare(
     ui: &Ui,
 ) -> Result<Prepared> {
     let mut chosen = how.strategy.chosen(how.strict, ui)?;
-    if let (Some(chosen), Some(machine)) = (&mut chosen, how.machine) {
-        chosen.settings = chosen.settings.for_machine(machine.into());
+    if let (Some(chosen), Some(machine)) = (&mut chosen, &how.machine) {
+        chosen.settings = chosen.settings.for_device(machine.spec());
     }
     // A strategy later adds its own mesh to the program, and requires static shapes. Therefore `--mesh` and `--dim` are not passed to the
     // compiler.
@@ -237,7 +235,7 @@ pub(crate) fn prepare(
     if let (Some(bytes), None) = (chosen.as_ref().and_then(|c| c.settings.bucket_bytes), how.combine_bytes) {
         compiler = compiler.clean(CleanOptions { combine_bytes: bytes, ..how.clean_options() });
     }
-    if how.spmd_mode.is_none() && needs_partitions(&module, how.target) {
+    if how.spmd_mode.is_none() && needs_partitions(&module, how.plugin) {
         compiler = compiler.spmd_mode(shardc::SpmdMode::Partition);
     }
     let warnings = match &chosen {

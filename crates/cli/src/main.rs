@@ -17,6 +17,7 @@ mod signals;
 mod source;
 mod state_dict;
 mod strategy;
+mod target;
 mod ui;
 mod words;
 

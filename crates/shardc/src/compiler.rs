@@ -1,10 +1,12 @@
 //! The compiler's interface for front ends.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 use shardc_passes::annotations::spec::{Annotation, SpecError};
 use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
+use shardc_passes::cost::CostModel;
 use shardc_passes::cost::memory::{InMemory, Machine, MemoryEstimate, at_peak, estimate};
 use shardc_passes::driver::calls::KeptFunctions;
 use shardc_passes::driver::context::PassContext;
@@ -20,6 +22,7 @@ use shardc_passes::rules::registry::{CallRule, CustomCall, RuleError};
 use shardc_passes::transforms::group_form::{GroupForm, write_mesh_axes};
 use shardc_passes::transforms::inline::CallSites;
 use shardc_stablehlo::{PrintForm, PrintOptions};
+use shardc_target::{Target, TargetSpec};
 
 use crate::backend::{self, Backend, BackendOptions};
 use crate::{Error, Manifest};
@@ -171,6 +174,37 @@ impl Compiler {
     #[must_use]
     pub fn clean(mut self, clean: CleanOptions) -> Self {
         self.options.clean = clean;
+        self
+    }
+
+    /// Sets the target: planning compares alternatives by the rates of its devices and by the links of the mesh axes, and memory is estimated
+    /// for its devices. The default is TPU v5e, with equal links along all axes. If the mesh of the program has another number of devices than
+    /// the target, all axes have equal links. [`Compiler::clean`] replaces the machine of the memory estimate, so call it before this method.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use shardc::Compiler;
+    /// use shardc::target::Target;
+    ///
+    /// // Four hosts with eight GPUs each: devices of different hosts communicate over the network.
+    /// let target: Target = "h100:4x8".parse()?;
+    /// let compiler = Compiler::new().target(Arc::new(target));
+    /// # let _ = compiler;
+    /// # Ok::<(), shardc::target::TargetError>(())
+    /// ```
+    #[must_use]
+    pub fn target(mut self, target: Arc<Target>) -> Self {
+        self.options.clean.machine = target.spec().into();
+        self.options.costs = CostModel::of_target(target);
+        self
+    }
+
+    /// Sets the kind of device like [`Compiler::target`], without a grid: all mesh axes have equal links.
+    #[must_use]
+    pub fn device(mut self, device: &TargetSpec) -> Self {
+        self.options.clean.machine = device.into();
+        self.options.costs = CostModel::of_device(device);
         self
     }
 
@@ -414,7 +448,9 @@ impl Compiler {
     /// The errors of [`Compiler::propagate`].
     pub fn lint(&self, module: Module, options: &LintOptions) -> Result<LintReport, Error> {
         let Propagated { module, warnings, entry, .. } = self.import(module, &mut ())?;
-        Ok(LintReport { warnings, ..lint(&module, entry, options)? })
+        let mut options = options.clone();
+        options.costs.clone_from(&self.options.costs);
+        Ok(LintReport { warnings, ..lint(&module, entry, &options)? })
     }
 
     /// Verifies and annotates the program, inlines all calls, and decomposes operations.

@@ -103,6 +103,15 @@ pub use shardc_passes::transforms::group_form::GroupForm;
 pub use shardc_passes::transforms::legalize_backend::Backend;
 pub use shardc_stablehlo::{RenderOptions, is_bytecode, render, render_with};
 
+/// Accelerators as data: rates, memory and links of devices, and targets such as `v5p:4x4x4` or `h100:4x8`.
+pub mod target {
+    #[doc(inline)]
+    pub use shardc_target::{
+        CompilerModel, DeviceKind, GpuDescription, Group, Link, Network, Number, Peaks, SPECS, Target,
+        TargetError, TargetSpec, Traffic, find, names, usual,
+    };
+}
+
 /// The parts of the IR that front ends read or build: modules, functions, types, meshes, shardings, and source spans of diagnostics.
 pub mod ir {
     #[doc(inline)]

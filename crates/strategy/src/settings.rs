@@ -1,7 +1,7 @@
 //! The settings of a strategy, with the names of PyTorch's FSDP.
 
-use shardc_cost::memory::Machine;
 use shardc_ir::DType;
+use shardc_target::{DeviceKind, TargetSpec};
 
 use crate::units::Wrap;
 
@@ -62,10 +62,10 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Returns these settings, with machine-dependent settings adjusted.
+    /// Returns these settings, with device-dependent settings adjusted.
     #[must_use]
-    pub fn for_machine(self, machine: Machine) -> Settings {
-        Settings { split_stacks_first: self.split_stacks_first || machine == Machine::Gpu, ..self }
+    pub fn for_device(self, device: &TargetSpec) -> Settings {
+        Settings { split_stacks_first: self.split_stacks_first || device.kind == DeviceKind::Gpu, ..self }
     }
 }
 

@@ -58,11 +58,11 @@ struct Way {
 }
 
 /// The positions of one level that a group uses.
-struct Used {
-    level: Level,
-    count: u32,
+pub(crate) struct Used {
+    pub(crate) level: Level,
+    pub(crate) count: u32,
     /// The distance between neighboring positions of the group.
-    distance: u32,
+    pub(crate) distance: u32,
 }
 
 impl Group {
@@ -81,7 +81,12 @@ impl Group {
             Used { level, count: seen.len() as u32, distance: steps.min().unwrap_or(1) }
         });
         let used: SmallVec<[Used; 5]> = used.collect();
-        Group { stages: stages(target, &used), hops: 1.0, launch: target.spec().launch }
+        Group::of_levels(target, &used)
+    }
+
+    /// The group that uses these positions of levels, innermost first.
+    pub(crate) fn of_levels(target: &Target, used: &[Used]) -> Group {
+        Group { stages: stages(target, used), hops: 1.0, launch: target.spec().launch }
     }
 
     /// The group of a permutation, given by pairs of source and target.

@@ -6,17 +6,20 @@
 //! needs. A [`Target`] is a number of these devices in a grid: a TPU slice, several slices, or hosts with GPUs. Planning, the estimates of
 //! memory and time, and ahead-of-time compilation read these rows, and contain no constants of a device.
 //!
-//! To add a device, add a row to the table in `rows/`, or describe it in a TOML file ([`Target::from_toml`]).
+//! To add a device, add a row to the table in `rows/`, or describe it in a TOML file (`Target::from_toml`, with the feature `files`).
 
+#[cfg(feature = "files")]
 mod file;
 mod grid;
 mod group;
+mod order;
 mod rows;
 mod spec;
 mod target;
 
 pub use group::{Group, Traffic};
-pub use rows::{SPECS, V5E, find, names};
+pub use order::{AxisTraffic, DeviceOrder, best_order};
+pub use rows::{SPECS, V5E, find, names, usual};
 pub use spec::{
     CompilerModel, DeviceKind, GpuDescription, Link, Network, Number, Peaks, PlanningRates, TargetSpec,
 };

@@ -208,17 +208,3 @@ impl TargetSpec {
         }
     }
 }
-
-impl Default for PlanningRates {
-    /// The rates of a TPU v5e.
-    fn default() -> Self {
-        crate::V5E.planning_rates()
-    }
-}
-
-impl Default for CompilerModel {
-    /// The compiler of a TPU v5e.
-    fn default() -> Self {
-        crate::V5E.compiler
-    }
-}

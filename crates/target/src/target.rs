@@ -118,17 +118,18 @@ impl Target {
     }
 }
 
-/// Divides a power of two into `rank` dimensions that are powers of two and as equal as possible, in ascending order with ones at the end.
+/// Divides a power of two into `rank` dimensions that are powers of two and as equal as possible, in ascending order, with sizes of 1 last.
 fn most_equal(chips: u32, rank: usize) -> Option<SmallVec<[u32; 3]>> {
     if !chips.is_power_of_two() {
         return None;
     }
     let bits = chips.trailing_zeros();
     let of = |i: u32| (bits + i) / rank as u32;
-    let mut sizes: SmallVec<[u32; 3]> = (0..rank as u32).map(|i| 1 << of(i)).collect();
-    // Slices of four chips are called 2x2x1.
-    sizes.sort_by_key(|&size| size == 1);
-    Some(sizes)
+    let mut grid: SmallVec<[u32; 3]> = (0..rank as u32).map(|i| 1 << of(i)).collect();
+    // Dimensions of size 1 are last in the names of slices: 2x2x1.
+    let ones = grid.iter().take_while(|&&size| size == 1).count();
+    grid.rotate_left(ones);
+    Some(grid)
 }
 
 /// Parses `4x4` or `4x4:2`.

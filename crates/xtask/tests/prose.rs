@@ -92,7 +92,8 @@ fn sources() -> Vec<PathBuf> {
                     && path.starts_with(root().join("tests/filetests"))
             };
             if path.is_dir() {
-                folders.extend((name(&path) != "target").then_some(path));
+                let is_output = name(&path) == "target" && !path.join("Cargo.toml").exists();
+                folders.extend((!is_output).then_some(path));
             } else if path.extension().is_some_and(|end| end == "rs") || is_filetest() {
                 files.push(path);
             }

@@ -10,7 +10,7 @@ pub mod memory;
 mod model;
 pub mod time;
 pub mod traffic;
-pub use self::model::*;
+pub use self::model::{CostModel, Costs};
 
 /// The default limit on the additional bytes that may be live across a loop, per device, when collectives are hoisted out of it.
 pub const LOOP_KEEP_BYTES: u64 = 64 << 20;

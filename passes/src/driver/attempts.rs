@@ -110,7 +110,7 @@ pub fn partition_propagated(
 fn price(module: &Module, func: FuncId, done: &Attempt) -> (u64, u64) {
     let clean = &done.context.clean;
     let lacks = clean.memory_bytes.map_or(0, |has| lacking(module, func, clean.machine, has));
-    (lacks, cost(module, func, &done.context.pass_data.cleaned))
+    (lacks, cost(module, func, &done.context.pass_data.cleaned, &done.context.costs))
 }
 
 /// The results of an attempt, besides the program.

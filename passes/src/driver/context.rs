@@ -11,6 +11,7 @@ use super::strategy::Priorities;
 use crate::annotations::dims::DimSize;
 use crate::annotations::spec::{Annotation, MeshSpec};
 use crate::collectives::clean::{CleanOptions, CleanReport};
+use crate::cost::CostModel;
 use crate::plan::{Plan, Planning, Requests};
 use crate::propagate::{Prepared, PropagateOptions, PropagateReport};
 use crate::rules::registry::RuleRegistry;
@@ -28,6 +29,8 @@ pub struct PassContext {
     pub options: PassOptions,
     /// Options of the clean-up of collectives.
     pub clean: CleanOptions,
+    /// The rates of the machine, by which planning compares alternatives.
+    pub costs: CostModel,
     /// How the partitioned program writes replica groups.
     pub groups: GroupForm,
     /// Information about the program that is not in its text.

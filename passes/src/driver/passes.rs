@@ -259,8 +259,9 @@ pub const PASSES: &[Pass] = &[
         needs: &[NO_CALLS, PROPAGATED],
         options: &[],
         apply: |module, context| {
+            let model = &context.costs;
             each_body(module, context, |m, body| {
-                fold_slices(m, body);
+                fold_slices(m, body, model);
             })
         },
     },
@@ -270,8 +271,9 @@ pub const PASSES: &[Pass] = &[
         needs: &[NO_CALLS, PROPAGATED],
         options: &[],
         apply: |module, context| {
+            let model = &context.costs;
             each_body(module, context, |m, body| {
-                unfuse_products(m, body);
+                unfuse_products(m, body, model);
             })
         },
     },
@@ -370,9 +372,9 @@ pub const PASSES: &[Pass] = &[
         about: "replace the all-reduce of a matmul, lookup or scatter by an exchange of its operands where the exchange sends fewer bytes",
         needs: &[NO_CALLS, PLANNED],
         options: &[],
-        apply: |module, _| {
+        apply: |module, context| {
             if let Some(body) = module.funcs[entry(module)?].body
-                && trade_sums(module, body) > 0
+                && trade_sums(module, body, &context.costs) > 0
             {
                 dce(module, body);
             }
@@ -386,7 +388,7 @@ pub const PASSES: &[Pass] = &[
         options: &[],
         apply: |module, context| {
             let Some(body) = module.funcs[entry(module)?].body else { return Ok(Vec::new()) };
-            let warnings = lower_reshards(module, body)?;
+            let warnings = lower_reshards(module, body, &context.costs)?;
             context.pass_data.gathered.extend(warnings.iter().cloned());
             Ok(warnings)
         },
@@ -412,7 +414,7 @@ pub const PASSES: &[Pass] = &[
             let func = entry(module)?;
             let body = body_of(module, func)?;
             context.pass_data.signatures = sign_calls(module, body, &context.pass_data.kept)?;
-            let done = localize(module, func, context.mode, context.pass_data.mesh);
+            let done = localize(module, func, context.mode, context.pass_data.mesh, &context.costs);
             if context.in_pipeline {
                 return done.map(|()| Vec::new());
             }
@@ -522,7 +524,7 @@ fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
 }
 
 /// Applies `work` to every function. In a pipeline, where no calls are left, applies it only to the entry function.
-fn each_body(module: &mut Module, context: &PassContext, work: fn(&mut Module, RegionId)) -> PassResult {
+fn each_body(module: &mut Module, context: &PassContext, work: impl Fn(&mut Module, RegionId)) -> PassResult {
     let bodies: Vec<RegionId> = match context.in_pipeline {
         true => module.entry().and_then(|entry| module.funcs[entry].body).into_iter().collect(),
         false => module.bodies().collect(),
@@ -582,13 +584,16 @@ fn planning_step(
     step: fn(&mut Module, FuncId, &mut Planning) -> Result<(), Vec<Diagnostic>>,
 ) -> PassResult {
     let entry = entry(module)?;
-    step(module, entry, &mut context.pass_data.planning).map(|()| Vec::new())
+    let planning = &mut context.pass_data.planning;
+    planning.costs.clone_from(&context.costs);
+    step(module, entry, planning).map(|()| Vec::new())
 }
 
 fn planned(module: &mut Module, context: &mut PassContext) -> PassResult {
     let func = entry(module)?;
     let body = body_of(module, func)?;
     let pass_data = &mut context.pass_data;
+    pass_data.planning.costs.clone_from(&context.costs);
     let plan = plan(module, func, &mut pass_data.planning, context.clean.keep_bytes, &context.interrupt)?;
     let unhonoured = std::mem::take(&mut pass_data.planning).notes;
     pass_data.mesh = planned_mesh(module, body);

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shardc_ir::{AttrDict, FuncId, Module, ShardingId, TensorSharding, ValueId};
 
 use crate::collectives::clean::CleanReport;
+use crate::cost::CostModel;
 use crate::cost::memory::temporaries;
 use crate::cost::traffic::{CollectiveSummary, summarize};
 use crate::propagate::DimensionClasses;
@@ -198,11 +199,12 @@ fn later(module: &Module, id: ShardingId) -> TensorSharding {
 /// device sends, a constant per collective, and one pass over all temporaries. Collectives that were combined by the
 /// clean-up pass are counted one by one, so that fewer launches never justify more bytes.
 #[must_use]
-pub fn cost(module: &Module, func: FuncId, cleaned: &CleanReport) -> u64 {
-    let start = crate::cost::START as u64;
+pub fn cost(module: &Module, func: FuncId, cleaned: &CleanReport, model: &CostModel) -> u64 {
+    let costs = model.of_links();
+    let start = costs.start() as u64;
     let of = |kind: &CollectiveSummary| kind.bytes_in_run.saturating_add(kind.runs.saturating_mul(start));
     let combined = start.saturating_mul(cleaned.fewer() as u64);
-    let memory = crate::cost::local_copy(temporaries(module, func) as f64) as u64;
+    let memory = costs.local_copy(temporaries(module, func) as f64) as u64;
     summarize(module).iter().map(of).fold(combined.saturating_add(memory), u64::saturating_add)
 }
 

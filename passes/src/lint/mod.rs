@@ -27,6 +27,7 @@ mod values;
 use shardc_ir::suggest::unknown_name_hint;
 use shardc_ir::{Diagnostic, Severity};
 
+use crate::cost::CostModel;
 use crate::plan::Plan;
 use subject::Subject;
 
@@ -175,6 +176,8 @@ pub struct LintOptions {
     pub max_per_rule: usize,
     /// The maximum number of additional propagation runs in the search for constraints without effect.
     pub max_trials: usize,
+    /// The rates of the machine, by which planning compares alternatives. The facade sets them to those of its compiler.
+    pub costs: CostModel,
     levels: [Level; LINTS.len()],
 }
 
@@ -184,6 +187,7 @@ impl Default for LintOptions {
             min_bytes: 1 << 20,
             max_per_rule: 20,
             max_trials: 8,
+            costs: CostModel::default(),
             levels: [Level::Warn; LINTS.len()],
         }
     }

@@ -19,7 +19,8 @@ use crate::reshard::{Planner, path_bytes};
 /// precede it, before element-wise operations. The all-reduce of an unreduced value does not count, since it is needed in any case.
 pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic> {
     let module = subject.module;
-    let mut planners: Vec<Planner<'_>> = module.meshes.values().map(Planner::new).collect();
+    let mut planners: Vec<Planner<'_>> =
+        module.meshes.values().map(|mesh| Planner::new(mesh, &subject.options.costs)).collect();
     let runs = run_counts(module, subject.body);
     let mut seen: FxHashSet<OpId> = FxHashSet::default();
     let mut places: IndexMap<ReshardSite, Forced> = IndexMap::new();

@@ -99,7 +99,11 @@ impl Run<'_> {
         // `note-annotations` records the annotations for later passes. It is left out, because the rules have their own record (`Facts`).
         let pipeline = Pipeline::partition().without("note-annotations");
         let steps = attempt_by(strategy, &pipeline.attempt);
-        let mut context = PassContext { in_pipeline: true, ..PassContext::default() };
+        let mut context = PassContext {
+            in_pipeline: true,
+            costs: self.subject.options.costs.clone(),
+            ..PassContext::default()
+        };
         let mut looks =
             Looks { run: self, found: vec![Vec::new(); LINTS.len()], shardings: None, planned: false };
         let ran = run(&steps, &mut module, &mut context, Some(strategy), &mut 0, &mut looks);
@@ -110,7 +114,7 @@ impl Run<'_> {
             (shardings, _) => (shardings, None),
         };
         let is_compared = self.compared && matches!(ran, Ok((Flow::Continue, _)));
-        let price = is_compared.then(|| cost(&module, func, &context.pass_data.cleaned));
+        let price = is_compared.then(|| cost(&module, func, &context.pass_data.cleaned, &context.costs));
         Ok(Attempt { strategy, found, shardings: shardings.unwrap_or_default(), price, not_planned })
     }
 

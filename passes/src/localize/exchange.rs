@@ -41,7 +41,9 @@ impl Localizer<'_> {
         // `held` and `window` have an entry per device. They are moved out so that they can be dropped before the tables of senders and
         // receivers are created.
         let (held, window) = (take(&mut transfer.held), take(&mut transfer.window));
-        let Some(exchange) = Exchange::new(&held, window, self.row_bytes(sources, line.dim)) else {
+        let costs = self.costs.along(line.axes.iter().map(|axis| axis.axis));
+        let row_bytes = self.row_bytes(sources, line.dim);
+        let Some(exchange) = Exchange::new(&held, window, row_bytes, costs) else {
             self.too_far();
             return None;
         };

@@ -51,6 +51,7 @@ use shardc_ir::{
 use self::coords::Coords;
 pub(crate) use self::loops::shield_loops;
 use crate::analysis::regions::{has_program_regions, program_ops, program_parts};
+use crate::cost::{CostModel, Costs};
 use crate::manual::Scope;
 use crate::plan::planned_mesh;
 use crate::rules::SHARDING_RULE_ATTR;
@@ -69,6 +70,7 @@ pub fn localize(
     func: FuncId,
     mode: SpmdMode,
     planned: Option<MeshId>,
+    model: &CostModel,
 ) -> Result<(), Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else { return Ok(()) };
     // The global types are recorded before any operation is rewritten: the rewrite of an operation needs the global sizes of its operands,
@@ -105,6 +107,7 @@ pub fn localize(
             at: OpId::new(0),
             coords: Coords::default(),
             global,
+            costs: model.on(&mesh),
             mesh,
             scope,
             mode,
@@ -260,6 +263,8 @@ pub(crate) struct Localizer<'m> {
     global: Vec<TypeId>,
     /// The mesh that all shardings refer to.
     mesh: Mesh,
+    /// The costs on the mesh. Exchanges are planned with the same costs as in planning, so that both choose the same rounds.
+    costs: Costs,
     /// The manual axes at the current operation.
     scope: Scope,
     mode: SpmdMode,

@@ -21,7 +21,7 @@ impl Localizer<'_> {
     ) -> ValueId {
         let Some(dtype) = self.rw.module.tensor(block).map(|t| t.dtype) else { return block };
         let element_bytes = f64::from(dtype.bits()) / 8.0;
-        let Some(exchange) = Exchange::between(mesh, [from, to], shape, element_bytes) else {
+        let Some(exchange) = Exchange::between((mesh, self.costs), [from, to], shape, element_bytes) else {
             let message = format!("a value of shape {shape:?} cannot be resharded by a direct exchange");
             self.fail(Diagnostic::internal("SH0493", message).at(self.rw.module.ops[self.at].span));
             return block;

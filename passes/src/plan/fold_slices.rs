@@ -29,6 +29,7 @@ use smallvec::SmallVec;
 use super::known_slices::known_slices;
 use super::line::{Line, cuts_only, is_plain};
 use crate::analysis::regions::program_regions;
+use crate::cost::CostModel;
 use crate::sharding::sub_axes::overlaps;
 use crate::windows::Span;
 
@@ -42,7 +43,7 @@ const MAX_LOOKS: u32 = 256;
 const MAX_STEPS: usize = 4;
 
 /// Folds slices in `body` and its nested regions, after propagation. Replaced operations stay as dead code.
-pub(crate) fn fold_slices(module: &mut Module, body: RegionId) {
+pub(crate) fn fold_slices(module: &mut Module, body: RegionId, model: &CostModel) {
     known_slices(module, body);
     let mut readers = None;
     for region in program_regions(module, body) {
@@ -51,11 +52,13 @@ pub(crate) fn fold_slices(module: &mut Module, body: RegionId) {
         for op in module.regions[region].ops.clone() {
             match module.ops[op].kind {
                 OpKind::Slice(_) => {
-                    past_other_operands(module, op, &local);
+                    past_other_operands(module, op, &local, model);
                 }
                 OpKind::Concatenate { dim } => {
                     let readers = readers.get_or_insert_with(|| UseCounts::under(module, body));
-                    join(module, op, dim as usize, &local, readers);
+                    if let Some(line) = Line::of(module, module.ops[op].results[0], dim as usize, model) {
+                        join(module, op, &line, &local, readers);
+                    }
                 }
                 OpKind::Reshape | OpKind::BroadcastInDim { .. } => {}
                 _ => continue,
@@ -65,14 +68,13 @@ pub(crate) fn fold_slices(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Replaces the concatenation `op` along `dim` by a splice, if the splice costs no more.
-fn join(module: &mut Module, op: OpId, dim: usize, local: &FxHashSet<OpId>, readers: &UseCounts) {
-    let Some(line) = Line::of(module, module.ops[op].results[0], dim) else { return };
-    repeat_on_each_device(module, op, &line, local, readers);
-    let Some(splice) = Splice::of(module, op, &line, local) else { return };
+/// Replaces the concatenation `op` along `line` by a splice, if the splice costs no more.
+fn join(module: &mut Module, op: OpId, line: &Line, local: &FxHashSet<OpId>, readers: &UseCounts) {
+    repeat_on_each_device(module, op, line, local, readers);
+    let Some(splice) = Splice::of(module, op, line, local) else { return };
     let Splice { operands, pieces, through, .. } = splice;
-    let kind = OpKind::Splice(Box::new(SpliceSpec { dim: dim as u32, pieces }));
-    if pays_off(module, op, &line, (&kind, &operands), &through, readers) {
+    let kind = OpKind::Splice(Box::new(SpliceSpec { dim: line.dim as u32, pieces }));
+    if pays_off(module, op, line, (&kind, &operands), &through, readers) {
         module.ops[op].kind = kind;
         module.ops[op].operands = operands.into_iter().collect();
     }
@@ -98,7 +100,12 @@ fn pays_off(
 }
 
 /// Replaces a slice of a concatenation by a slice of one operand, if it reads only that operand and the new slice costs no more.
-fn past_other_operands(module: &mut Module, op: OpId, local: &FxHashSet<OpId>) -> Option<()> {
+fn past_other_operands(
+    module: &mut Module,
+    op: OpId,
+    local: &FxHashSet<OpId>,
+    model: &CostModel,
+) -> Option<()> {
     let data = &module.ops[op];
     let (OpKind::Slice(spec), &[joined], &[result]) =
         (&data.kind, data.operands.as_slice(), data.results.as_slice())
@@ -108,7 +115,7 @@ fn past_other_operands(module: &mut Module, op: OpId, local: &FxHashSet<OpId>) -
     let join = module.def_op(joined).filter(|op| local.contains(op))?;
     let &OpKind::Concatenate { dim } = &module.ops[join].kind else { return None };
     let dim = dim as usize;
-    let line = Line::of(module, joined, dim)?;
+    let line = Line::of(module, joined, dim, model)?;
     let mut first = 0;
     for &operand in &module.ops[join].operands {
         let end = first + *module.shape(operand).get(dim)?;

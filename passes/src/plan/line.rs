@@ -3,7 +3,7 @@
 use shardc_ir::{Mesh, MeshId, Module, OpKind, SliceSpec, TensorSharding, ValueId};
 use smallvec::SmallVec;
 
-use crate::cost;
+use crate::cost::{CostModel, Costs};
 use crate::windows::{Along, Exchange, is_windowed, transfers};
 
 /// A sharded dimension of a value.
@@ -14,11 +14,13 @@ pub(super) struct Line {
     pub(super) k: i64,
     /// The bytes of one row (one index along the dimension) on each device.
     row_bytes: f64,
+    /// The costs along the axes of the dimension.
+    costs: Costs,
 }
 
 impl Line {
     /// Returns dimension `dim` of a value; `None` if the dimension is not sharded.
-    pub(super) fn of(module: &Module, value: ValueId, dim: usize) -> Option<Line> {
+    pub(super) fn of(module: &Module, value: ValueId, dim: usize, model: &CostModel) -> Option<Line> {
         let sharding = module.shardings.sharding_of(value)?;
         let mesh = &module.meshes[sharding.mesh];
         let k = sharding.shards(mesh, dim);
@@ -26,7 +28,8 @@ impl Line {
             return None;
         }
         let row_bytes = row_bytes(module, mesh, value, sharding, dim)?;
-        Some(Line { dim, mesh: sharding.mesh, k, row_bytes })
+        let costs = model.on(mesh).along(sharding.axes(dim).iter().map(|axis| axis.axis));
+        Some(Line { dim, mesh: sharding.mesh, k, row_bytes, costs })
     }
 
     /// Whether `range`, a slice of `value`, is evenly sharded along the dimension by the same axes as `value`.
@@ -58,7 +61,7 @@ impl Line {
         if !is_split(result) {
             let is_sent = operands.iter().any(|&v| is_split(v));
             return Some(if is_sent {
-                cost::all_reduce(size as f64 * self.row_bytes, self.k as f64)
+                self.costs.all_reduce(size as f64 * self.row_bytes, self.k as f64)
             } else {
                 0.0
             });
@@ -82,7 +85,8 @@ impl Line {
         let along = Along::Result(self.dim);
         let transfers = transfers(kind, operands, is_whole, result, along, self.k)?;
         let costs = transfers.iter().map(|transfer| {
-            Exchange::price(&transfer.held, &transfer.window, self.row_bytes).map(|price| price.cost)
+            Exchange::price(&transfer.held, &transfer.window, self.row_bytes, self.costs)
+                .map(|price| price.cost)
         });
         costs.sum()
     }
@@ -135,13 +139,13 @@ mod tests {
     fn cost_of_slice(dims: &str, dim: usize) -> f64 {
         let done = sliced(dims, 4, 64);
         let op = &done.module.ops[op_named(&done.module, "stablehlo.slice")];
-        let line = Line::of(&done.module, op.operands[0], dim).unwrap();
+        let line = Line::of(&done.module, op.operands[0], dim, &CostModel::default()).unwrap();
         line.cost(&done.module, &op.kind, &op.operands, op.results[0]).unwrap()
     }
 
     #[test]
     fn a_slice_costs_a_halo_exchange_along_the_split_dimension_that_it_cuts() {
-        assert!(cost_of_slice(r#"[{"x"}, {}]"#, 0) >= cost::START);
+        assert!(cost_of_slice(r#"[{"x"}, {}]"#, 0) >= Costs::default().start());
         assert_eq!(cost_of_slice(r#"[{}, {"x"}]"#, 1), 0.0);
     }
 
@@ -150,7 +154,7 @@ mod tests {
         for (rows, is_even) in [(32, true), (30, false)] {
             let done = sliced(r#"[{"x"}, {}]"#, 0, rows);
             let op = &done.module.ops[op_named(&done.module, "stablehlo.slice")];
-            let line = Line::of(&done.module, op.operands[0], 0).unwrap();
+            let line = Line::of(&done.module, op.operands[0], 0, &CostModel::default()).unwrap();
             assert_eq!(line.k, 4);
             assert_eq!(
                 line.splits_evenly(&done.module, op.operands[0], op.results[0]),
@@ -164,7 +168,7 @@ mod tests {
     fn an_unsplit_dimension_is_no_line() {
         let done = sliced(r#"[{}, {"x"}]"#, 0, 32);
         let op = &done.module.ops[op_named(&done.module, "stablehlo.slice")];
-        assert!(Line::of(&done.module, op.operands[0], 0).is_none());
-        assert!(Line::of(&done.module, op.operands[0], 1).is_some());
+        assert!(Line::of(&done.module, op.operands[0], 0, &CostModel::default()).is_none());
+        assert!(Line::of(&done.module, op.operands[0], 1, &CostModel::default()).is_some());
     }
 }

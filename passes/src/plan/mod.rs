@@ -49,6 +49,8 @@ pub(crate) mod unreduced;
 use rustc_hash::FxHashSet;
 use shardc_ir::{Diagnostic, FuncId, MeshId, Module, OpId, RegionId};
 
+use crate::cost::CostModel;
+
 pub(crate) use self::decide::{Gather, Plan, Requests, gathered, plan};
 pub(crate) use self::fold_slices::fold_slices;
 pub(crate) use self::prepare::device_order::planned_mesh;
@@ -59,6 +61,8 @@ pub(crate) use self::unfuse::unfuse_products;
 /// The data that the passes of planning share in addition to the module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Planning {
+    /// The rates of the machine.
+    pub(crate) costs: CostModel,
     /// The mesh of all shardings; `None` until a pass has determined it.
     mesh: Option<MeshId>,
     /// Reshards between the steps into which an operation was expanded.

@@ -17,7 +17,8 @@
 //! * The only user of the result, or of its transpose, is the reshard that reduces an additive sum. For a matmul, the reshard is not a
 //!   reduce-scatter: planning has already considered that case.
 //! * The new cost is less than 80 % of the difference between the old cost and the cost of one launch.
-//! * An exchange saves at least 4 MiB (`cost::WORTH_EXCHANGING`), and its operands need no more memory than operands and result do now.
+//! * An exchange saves at least 256 launches, 4 MiB on TPU v5e (`Costs::worth_exchanging`), and its operands need no more memory than
+//!   operands and result do now.
 //! * In an exchange, the axes divide the dimension of the result evenly.
 //! * In the rewrite *Gather*, the all-gathered operands need no more memory than operands and result do now.
 //! * All rewrites of matmuls together save at least 6 % of the cost of all reshards of the program.
@@ -46,7 +47,7 @@ use super::free_values::{FreeValues, repeat};
 use super::prepare::device_order::planned_mesh;
 use super::support::{Split, planning_rule};
 use crate::analysis::regions::program_regions;
-use crate::cost;
+use crate::cost::CostModel;
 use crate::reshard::Planner;
 use crate::rules::rule_of;
 use crate::sharding::axes::{Parts, size_of};
@@ -62,7 +63,7 @@ const WORTHWHILE_IN_ALL: f64 = 0.06;
 
 /// Rewrites the sums in `body` and its nested regions, after planning, if the rewrite costs less. Returns the number of replaced sums;
 /// their producers remain as dead code.
-pub(crate) fn trade_sums(module: &mut Module, body: RegionId) -> usize {
+pub(crate) fn trade_sums(module: &mut Module, body: RegionId, model: &CostModel) -> usize {
     let is_any =
         |region: &RegionId| module.regions[*region].ops.iter().any(|&op| completed_sum(module, op).is_some());
     let regions = program_regions(module, body);
@@ -71,7 +72,7 @@ pub(crate) fn trade_sums(module: &mut Module, body: RegionId) -> usize {
     let readers = UseCounts::under(module, body);
     // No value counts as free here: planning has already recomputed free values where recomputation saves a reshard.
     let free = FreeValues::default();
-    let mut planner = Planner::new(&mesh);
+    let mut planner = Planner::new(&mesh, model);
     let trades_products = is_worthwhile(module, &regions, (&mesh, mesh_id), (&readers, &free), &mut planner);
     let mut traded = 0;
     let mut rw = Rewriter::new(module);
@@ -192,7 +193,7 @@ impl Trade {
             wanted = transposed(module, transpose, &wanted, true)?;
         }
         let rule = planning_rule(module, sum.maker, rule_of(module, sum.maker)?);
-        let mut site = site(module, (mesh, mesh_id), None, sum.maker, &rule, copies, free)?;
+        let mut site = site(module, (mesh, mesh_id, planner.costs()), None, sum.maker, &rule, copies, free)?;
         let agreed = site.as_planned()?;
         site.tensors.last_mut()?.sharding = &wanted;
         // If an operand is a local slice of another value, that value is available too, and another slice of it sends nothing.
@@ -204,8 +205,9 @@ impl Trade {
                 tensor.sharding = sharding;
             }
         }
+        let worth_exchanging = planner.costs().worth_exchanging();
         let before = site.cost(&agreed, planner);
-        let least = WORTHWHILE * (before - cost::START);
+        let least = WORTHWHILE * (before - planner.costs().start());
         let kept = site.bytes_of_operands(&agreed) + site.bytes_of_results(&agreed);
         let exchanges = without_sum(&site, &agreed)
             .into_iter()
@@ -215,7 +217,7 @@ impl Trade {
                 let cost = site.cost(&chosen, planner);
                 (chosen, cost)
             })
-            .filter(|&(_, cost)| before - cost >= cost::WORTH_EXCHANGING)
+            .filter(|&(_, cost)| before - cost >= worth_exchanging)
             .collect::<Vec<_>>();
         let gathered = gathered(&site, &agreed).map(|chosen| {
             let cost = site.cost(&chosen, planner);

@@ -7,7 +7,7 @@ use shardc_ir::{AxisList, Mesh, MeshCollectiveKind, TensorSharding};
 
 use super::moves::{State, block, sharding_of};
 use super::path::{Path, ReshardStep, Value};
-use crate::cost;
+use crate::cost::Costs;
 use crate::sharding::axes::{Parts, size_of, to_axes};
 
 /// One way to make a value unreduced over `new`: a path to `before`, followed by steps that send nothing.
@@ -61,13 +61,13 @@ impl Way {
     pub(super) fn finish(
         &self,
         mut path: Path,
-        mesh: &Mesh,
+        (mesh, costs): (&Mesh, Costs),
         template: &TensorSharding,
         value: Value<'_>,
     ) -> Path {
         let mut at = self.before.clone();
         let mut left: Parts = self.new.clone();
-        let end = End { mesh, template, value };
+        let end = End { mesh, costs, template, value };
         if !self.tails.is_empty() {
             for (parts, tail) in at.dims.iter_mut().zip(&self.tails) {
                 parts.truncate(parts.len() - tail.len());
@@ -90,6 +90,7 @@ impl Way {
 /// The context of the last steps of a path.
 struct End<'a> {
     mesh: &'a Mesh,
+    costs: Costs,
     template: &'a TensorSharding,
     value: Value<'a>,
 }
@@ -100,7 +101,7 @@ impl End<'_> {
         let out = sharding_of(self.mesh, at, self.template);
         let local = out.local_shape(self.mesh, self.value.shape);
         let elements: f64 = local.iter().map(|&n| n as f64).product();
-        path.cost += cost::local_copy(elements * self.value.element_bytes);
+        path.cost += self.costs.local_copy(elements * self.value.element_bytes);
         path.steps.push(ReshardStep { kind, out });
     }
 }

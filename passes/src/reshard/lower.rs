@@ -15,6 +15,7 @@ use shardc_ir::{
 
 use super::{Planner, ReshardStep};
 use crate::analysis::trip_count::trips;
+use crate::cost::CostModel;
 use crate::report::byte_size::bytes_text;
 use crate::report::warnings::counted;
 
@@ -24,9 +25,13 @@ use crate::report::warnings::counted;
 ///
 /// # Errors
 /// Returns `SH0402` for a reshard between meshes that differ in more than the order of devices.
-pub fn lower_reshards(module: &mut Module, body: RegionId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+pub fn lower_reshards(
+    module: &mut Module,
+    body: RegionId,
+    model: &CostModel,
+) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let meshes = module.meshes.clone();
-    let mut planners: Vec<Planner<'_>> = meshes.values().map(Planner::new).collect();
+    let mut planners: Vec<Planner<'_>> = meshes.values().map(|mesh| Planner::new(mesh, model)).collect();
     let mut found = Findings::default();
     lower_region(&mut Rewriter::new(module), body, 1, &mut planners, &mut found);
     if found.errors.is_empty() { Ok(found.warnings) } else { Err(found.errors) }

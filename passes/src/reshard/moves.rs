@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::exchange::Exchange;
 use super::path::ReshardStep;
-use crate::cost;
+use crate::cost::Costs;
 use crate::sharding::axes::{Part, Parts, size_of, to_axes};
 
 /// A node of the search graph: the axes and sub-axes by which each dimension is sharded, major to minor, and those along which the value is
@@ -29,6 +29,7 @@ const MAX_CUTS: usize = 1 << 11;
 /// The search for one reshard. Axes are refined to common sub-axes (parts), any two of which are equal or disjoint.
 pub(super) struct PathSearch<'a> {
     pub(super) mesh: &'a Mesh,
+    pub(super) costs: Costs,
     pub(super) shape: &'a [i64],
     pub(super) element_bytes: f64,
     pub(super) target: State,
@@ -298,23 +299,32 @@ impl PathSearch<'_> {
 
     pub(super) fn cost(&self, before: &State, mv: &Move, after: &State) -> f64 {
         let group = |parts: &[Part]| size_of(parts) as f64;
+        let along = |parts: &[Part]| self.costs.along(parts.iter().map(|part| part.axis));
         let padded = |blocks: &State, parts: &[Part]| self.padded(blocks, parts);
         match mv {
-            Move::Gather { parts, .. } => cost::all_gather(padded(before, parts), group(parts)),
-            Move::Slice(_) => cost::local_copy(self.local_bytes(after)),
+            Move::Gather { parts, .. } => along(parts).all_gather(padded(before, parts), group(parts)),
+            Move::Slice(_) => self.costs.local_copy(self.local_bytes(after)),
             Move::AllToAll { from, parts, .. } => {
                 let grown = self.local(after, *from).max(1) as f64;
                 let sent = padded(after, parts) / grown * self.local(before, *from) as f64;
-                cost::all_to_all(sent, group(parts))
+                along(parts).all_to_all(sent, group(parts))
             }
-            Move::Permute => cost::permute(self.local_bytes(before)),
+            Move::Permute => self.moved(before, after).permute(self.local_bytes(before)),
             Move::Exchange => {
                 let known = self.exchanges.get(&(before.clone(), after.clone())).copied().flatten();
                 known.unwrap_or(f64::INFINITY)
             }
-            Move::AllReduce(parts) => cost::all_reduce(self.local_bytes(before), group(parts)),
-            Move::ReduceScatter { parts, .. } => cost::reduce_scatter(padded(after, parts), group(parts)),
+            Move::AllReduce(parts) => along(parts).all_reduce(self.local_bytes(before), group(parts)),
+            Move::ReduceScatter { parts, .. } => {
+                along(parts).reduce_scatter(padded(after, parts), group(parts))
+            }
         }
+    }
+
+    /// Returns the costs of a permute, which sends along the axes of the dimensions whose sub-axes change.
+    fn moved(&self, before: &State, after: &State) -> Costs {
+        let changed = before.dims.iter().zip(&after.dims).filter(|(before, after)| before != after);
+        self.costs.along(changed.flat_map(|(before, after)| before.iter().chain(after)).map(|part| part.axis))
     }
 
     /// Returns the bytes of the blocks of all devices along `parts`, including padding, since padding is sent. One row over 8 devices is
@@ -344,8 +354,8 @@ impl PathSearch<'_> {
         }
         let bytes = self.element_bytes;
         self.planned += Exchange::devices(self.mesh, &before.dims, &after.dims, self.shape);
-        let exchange = Exchange::new(self.mesh, &before.dims, &after.dims, self.shape, bytes);
-        let cost = exchange.map(|exchange| exchange.cost(bytes));
+        let exchange = Exchange::new((self.mesh, self.costs), &before.dims, &after.dims, self.shape, bytes);
+        let cost = exchange.map(|exchange| exchange.cost(bytes, self.costs));
         self.exchanges.insert(key, cost);
         cost
     }

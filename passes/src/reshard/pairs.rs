@@ -7,6 +7,7 @@ use super::exchange::{Exchange, lacking};
 use super::path::{Path, Value};
 use super::search::{search, state_of};
 use super::simulate::World;
+use crate::cost::Costs;
 use crate::sharding::axes::{Parts, parts};
 
 /// Adds to `out` every sharding of `rank` dimensions that starts with `dims`: the remaining dimensions use any of the axes in `left`, in
@@ -41,7 +42,9 @@ fn received(mesh: &Mesh, from: &TensorSharding, path: &Path, value: Value<'_>) -
             MeshCollectiveKind::AllToAll(moves) => before * share(mesh.axes_size(&moves[0].axes)),
             MeshCollectiveKind::CollectivePermute => before,
             MeshCollectiveKind::Exchange => {
-                Exchange::between(mesh, [at, &step.out], value.shape, value.element_bytes).unwrap().sent(1.0)
+                Exchange::between((mesh, Costs::default()), [at, &step.out], value.shape, value.element_bytes)
+                    .unwrap()
+                    .sent(1.0)
             }
             MeshCollectiveKind::AllSlice(_) => 0.0,
             other => panic!("{other:?}"),
@@ -63,7 +66,8 @@ fn every_pair(mesh: &Mesh, shape: &[i64], simulates: bool) -> Vec<(f64, String)>
     for from in &all {
         for to in &all {
             let name = || format!("{shape:?} {} -> {}", from.display(mesh), to.display(mesh));
-            let path = search(mesh, &state_of(mesh, from), &state_of(mesh, to), from, value);
+            let path =
+                search((mesh, Costs::default()), &state_of(mesh, from), &state_of(mesh, to), from, value);
             let path = path.unwrap_or_else(|| panic!("no path: {}", name()));
             if simulates {
                 World::new(mesh, shape, from, value.element_bytes).check([from, to], &[], &path, &name());
@@ -147,7 +151,9 @@ fn short_pieces_share_rounds_with_long_pieces() {
     ];
     for (from, to) in cases {
         let (from, to) = (sharding(from), sharding(to));
-        let path = search(&mesh, &state_of(&mesh, &from), &state_of(&mesh, &to), &from, value).unwrap();
+        let path =
+            search((&mesh, Costs::default()), &state_of(&mesh, &from), &state_of(&mesh, &to), &from, value)
+                .unwrap();
         let lacks = lacking(&mesh, &dims(&from), &dims(&to), value.shape).unwrap() as f64;
         let ratio = received(&mesh, &from, &path, value) / lacks;
         assert!(ratio <= 1.125, "{ratio:.3}: {} -> {}", from.display(&mesh), to.display(&mesh));
@@ -162,7 +168,9 @@ fn uneven_dimensions_are_gathered_in_sequence() {
     let from = TensorSharding::from_axes(MeshId::new(0), axes.iter().map(|axis| &axis[..]));
     let to = TensorSharding::replicated(MeshId::new(0), 3);
     let value = Value { shape: &[383, 389, 379], element_bytes: 4.0 };
-    let path = search(&mesh, &state_of(&mesh, &from), &state_of(&mesh, &to), &from, value).unwrap();
+    let path =
+        search((&mesh, Costs::default()), &state_of(&mesh, &from), &state_of(&mesh, &to), &from, value)
+            .unwrap();
     let kinds: Vec<&str> = path.steps.iter().map(|step| step.kind.name()).collect();
     assert_eq!(kinds, ["sdy.all_gather"; 3]);
 }

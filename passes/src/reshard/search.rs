@@ -17,6 +17,7 @@ use super::addends::{Way, Ways};
 use super::moves::{Exchanges, Move, PathSearch, State};
 use super::path::{Path, ReshardStep, Value};
 use super::shortest::Memory;
+use crate::cost::{CostModel, Costs};
 use crate::sharding::axes::{Part, Parts, hull, parts, refine, to_axes};
 
 /// The bytes of memory that every path may use in addition to source and target: copies of small values cost less than another collective.
@@ -30,16 +31,22 @@ const GATHERED: f64 = 1.5 + 1.0 / 64.0;
 #[derive(Debug)]
 pub(crate) struct Planner<'m> {
     mesh: &'m Mesh,
+    costs: Costs,
     known: HashMap<(State, State, [ReductionKind; 2], TensorType), Path>,
 }
 
 impl<'m> Planner<'m> {
-    pub(crate) fn new(mesh: &'m Mesh) -> Self {
-        Planner { mesh, known: HashMap::new() }
+    pub(crate) fn new(mesh: &'m Mesh, model: &CostModel) -> Self {
+        Planner { mesh, costs: model.on(mesh), known: HashMap::new() }
     }
 
     pub(crate) fn mesh(&self) -> &'m Mesh {
         self.mesh
+    }
+
+    /// The costs of operations on the mesh.
+    pub(crate) fn costs(&self) -> Costs {
+        self.costs
     }
 
     /// Returns the cheapest path from one sharding to another; `None` if their ranks differ or there is no path.
@@ -69,7 +76,7 @@ impl<'m> Planner<'m> {
             } else {
                 let pending = if is_pending(from) { from } else { to };
                 let value = Value { shape: &ty.shape, element_bytes: f64::from(ty.dtype.bits()) / 8.0 };
-                search(self.mesh, &key.0, &key.1, pending, value)?
+                search((self.mesh, self.costs), &key.0, &key.1, pending, value)?
             };
             self.known.insert(key.clone(), path);
         }
@@ -94,7 +101,7 @@ pub(super) fn state_of(mesh: &Mesh, sharding: &TensorSharding) -> State {
 
 /// Returns the cheapest path; `template` has the mesh and the reduction of both shardings.
 pub(super) fn search(
-    mesh: &Mesh,
+    (mesh, costs): (&Mesh, Costs),
     from: &State,
     to: &State,
     template: &TensorSharding,
@@ -102,12 +109,12 @@ pub(super) fn search(
 ) -> Option<Path> {
     let (from, to) = match refined(mesh, from, to) {
         Some(refined) => refined,
-        None => return unnested(mesh, from, to, template, value),
+        None => return unnested((mesh, costs), from, to, template, value),
     };
     if !to.pending.iter().all(|p| from.pending.contains(p)) {
-        return to_unreduced(mesh, &from, &to, template, value);
+        return to_unreduced((mesh, costs), &from, &to, template, value);
     }
-    let mut search = path_search(mesh, [&from, &to], value);
+    let mut search = path_search((mesh, costs), [&from, &to], value);
     let (before, after) = (search.local_bytes(&from), search.local_bytes(&search.target));
     // Any path needs source and target in memory at the same time, so each move may use at least the memory of both. A second search
     // without a limit finds targets that are reachable only through the replicated value.
@@ -122,7 +129,7 @@ pub(super) fn search(
 /// Returns the cheapest path between two states whose axes are refined together; the second state is unreduced along more axes than the
 /// first.
 fn to_unreduced(
-    mesh: &Mesh,
+    (mesh, costs): (&Mesh, Costs),
     from: &State,
     to: &State,
     template: &TensorSharding,
@@ -130,8 +137,8 @@ fn to_unreduced(
 ) -> Option<Path> {
     let ways = Ways::new(from, to, value);
     let path_by = |way: &Way| {
-        let path = search(mesh, from, &way.before, template, value)?;
-        Some(way.finish(path, mesh, template, value))
+        let path = search((mesh, costs), from, &way.before, template, value)?;
+        Some(way.finish(path, (mesh, costs), template, value))
     };
     let by_first = path_by(&ways.by_first)?;
     let Some(in_place) = ways.in_place else { return Some(by_first) };
@@ -139,13 +146,18 @@ fn to_unreduced(
     Some(if in_place.cost <= by_first.cost { in_place } else { by_first })
 }
 
-fn path_search<'a>(mesh: &'a Mesh, [from, to]: [&State; 2], value: Value<'a>) -> PathSearch<'a> {
+fn path_search<'a>(
+    (mesh, costs): (&'a Mesh, Costs),
+    [from, to]: [&State; 2],
+    value: Value<'a>,
+) -> PathSearch<'a> {
     let mut all: Parts = from.dims.iter().chain(&to.dims).flatten().copied().collect();
     all.sort_unstable();
     all.dedup();
     let Value { shape, element_bytes } = value;
     PathSearch {
         mesh,
+        costs,
         shape,
         element_bytes,
         target: to.clone(),
@@ -159,7 +171,7 @@ fn path_search<'a>(mesh: &'a Mesh, [from, to]: [&State; 2], value: Value<'a>) ->
 /// Returns the path between shardings whose sub-axes have no common refinement, such as the major sub-axes of size 2 and 3 of an axis of
 /// size 6. No collective along axes converts one sharding to the other: either pieces are exchanged, or the value is replicated in between.
 fn unnested(
-    mesh: &Mesh,
+    (mesh, costs): (&Mesh, Costs),
     from: &State,
     to: &State,
     template: &TensorSharding,
@@ -175,8 +187,8 @@ fn unnested(
         return None;
     }
     let by_whole = |from: &State| {
-        let mut path = search(mesh, from, &whole, template, value)?;
-        let rest = search(mesh, &whole, to, template, value)?;
+        let mut path = search((mesh, costs), from, &whole, template, value)?;
+        let rest = search((mesh, costs), &whole, to, template, value)?;
         path.steps.extend(rest.steps);
         path.cost += rest.cost;
         Some(path)
@@ -189,13 +201,13 @@ fn unnested(
         let kept = from.pending.iter().copied().filter(|p| to.pending.contains(p) && is_apart(p));
         let before = State { pending: kept.collect(), ..from.clone() };
         let after = State { pending: before.pending.clone(), ..to.clone() };
-        let mut path = search(mesh, from, &before, template, value)?;
+        let mut path = search((mesh, costs), from, &before, template, value)?;
         if before.dims != after.dims {
-            let mut search = path_search(mesh, [&before, &after], value);
+            let mut search = path_search((mesh, costs), [&before, &after], value);
             path.cost += search.exchanged(&before, &after)?;
             path.steps.push(search.step(&Move::Exchange, &after, template));
         }
-        let rest = search(mesh, &after, to, template, value)?;
+        let rest = search((mesh, costs), &after, to, template, value)?;
         path.steps.extend(rest.steps);
         path.cost += rest.cost;
         Some(path)
@@ -315,7 +327,7 @@ mod tests {
     /// Returns the collectives of the path between two shardings of an `f32` tensor on a mesh `x=2, y=4`.
     fn path(shape: &[i64], from: &TensorSharding, to: &TensorSharding) -> Vec<String> {
         let mesh = Mesh::new([("x", 2), ("y", 4)]);
-        let mut planner = Planner::new(&mesh);
+        let mut planner = Planner::new(&mesh, &CostModel::default());
         let path = planner.path(from, to, &TensorType::new(shape, DType::F32)).cloned().unwrap_or_default();
         let mut at = from.clone();
         for step in &path.steps {
@@ -402,7 +414,11 @@ mod tests {
         for (from, to, steps) in cases {
             let (start, target) =
                 refined(&mesh, &state_of(&mesh, from), &state_of(&mesh, to)).expect("parts nest");
-            let search = path_search(&mesh, [&start, &target], Value { shape: &[10, 6], element_bytes: 4.0 });
+            let search = path_search(
+                (&mesh, Costs::default()),
+                [&start, &target],
+                Value { shape: &[10, 6], element_bytes: 4.0 },
+            );
             let (cost, moves) = search.through_whole_value(&start).expect("a way");
             assert_eq!(
                 moves.last().map(|(_, after)| after),

@@ -6,7 +6,6 @@ use std::collections::BinaryHeap;
 use indexmap::IndexMap;
 
 use super::moves::{Move, PathSearch, State};
-use crate::cost;
 use crate::sharding::axes::Parts;
 
 /// The maximum number of visited states. At the limit, the best path found so far is used.
@@ -168,7 +167,7 @@ impl PathSearch<'_> {
         }
         let lacks = if is_apart { wanted } else { wanted - kept };
         let pending = from.pending != to.pending;
-        if lacks > 0.0 || pending { lacks.max(0.0) + cost::START } else { 0.0 }
+        if lacks > 0.0 || pending { lacks.max(0.0) + self.costs.start() } else { 0.0 }
     }
 
     /// Returns the states to which an exchange may lead: the target, and states from which all-gathers lead to the target. Exchanges to

@@ -11,7 +11,7 @@ use shardc_ir::{
 use super::exchange::Exchange;
 use super::path::{Path, Value};
 use super::search::{Planner, search, state_of};
-use crate::cost;
+use crate::cost::{CostModel, Costs};
 use crate::sharding::axes::{Parts, parts, refine, to_axes};
 
 /// A pseudo-random number generator.
@@ -285,7 +285,8 @@ impl<'a> World<'a> {
 
     fn exchange(&self, shardings: [&TensorSharding; 2], blocks: &[Block]) -> Vec<Block> {
         let shape: Vec<i64> = self.shape.iter().map(|&n| n as i64).collect();
-        let exchange = Exchange::between(self.mesh, shardings, &shape, self.element_bytes).unwrap();
+        let exchange =
+            Exchange::between((self.mesh, Costs::default()), shardings, &shape, self.element_bytes).unwrap();
         let sizes = |list: &[i64]| list.iter().map(|&n| n as usize).collect::<Vec<usize>>();
         let mut out = blocks.to_vec();
         for group in self.mesh.replica_groups(&exchange.axes).to_lists() {
@@ -473,7 +474,8 @@ fn paths_bring_every_block_where_it_belongs() {
         };
         let value = Value { shape: &sizes, element_bytes };
         let find = |from: &TensorSharding, to: &TensorSharding| {
-            let path = search(&mesh, &state_of(&mesh, from), &state_of(&mesh, to), from, value);
+            let path =
+                search((&mesh, Costs::default()), &state_of(&mesh, from), &state_of(&mesh, to), from, value);
             path.unwrap_or_else(|| panic!("no path: {}", show()))
         };
         let timed = || {
@@ -500,7 +502,7 @@ fn paths_bring_every_block_where_it_belongs() {
             let whole = TensorSharding::replicated(MeshId::new(0), rank);
             let by_whole = find(&from, &whole).cost + find(&whole, &to).cost;
             // If the replicated value needs too much memory, a path with more bytes and more launches is chosen.
-            let most = 2.0 * by_whole + 16.0 * cost::START;
+            let most = 2.0 * by_whole + 16.0 * Costs::default().start();
             assert!(path.cost <= most, "{} > {by_whole}: {}", path.cost, show());
         }
         exchanged += u64::from(path.steps.iter().any(|s| s.kind == MeshCollectiveKind::Exchange));
@@ -529,7 +531,9 @@ fn unreduced_sub_axes_are_kept_while_other_sub_axes_change() {
     for (n, pending) in [(24, &[][..]), (24, &[part(6, 4)]), (7, &[part(6, 4)]), (25, &[part(6, 4)])] {
         let (from, to) = (sharding(part(1, 2), &[part(6, 4)]), sharding(part(1, 3), pending));
         let value = Value { shape: &[n], element_bytes: 1048576.0 };
-        let path = search(&mesh, &state_of(&mesh, &from), &state_of(&mesh, &to), &from, value).unwrap();
+        let path =
+            search((&mesh, Costs::default()), &state_of(&mesh, &from), &state_of(&mesh, &to), &from, value)
+                .unwrap();
         let world = World::new(&mesh, value.shape, &from, value.element_bytes);
         world.check([&from, &to], &[], &path, &format!("{n} from {}", from.display(&mesh)));
     }
@@ -545,7 +549,9 @@ fn unreduced_parts_that_do_not_nest_have_a_path() {
     };
     let (from, to) = (sharding(part(4, 3), part(1, 4)), sharding(part(3, 4), part(1, 3)));
     let value = Value { shape: &[24], element_bytes: 4.0 };
-    let path = search(&mesh, &state_of(&mesh, &from), &state_of(&mesh, &to), &from, value).unwrap();
+    let path =
+        search((&mesh, Costs::default()), &state_of(&mesh, &from), &state_of(&mesh, &to), &from, value)
+            .unwrap();
     assert!(path.steps.last().unwrap().out.same_placement(&to), "{path:?}");
 }
 
@@ -568,11 +574,11 @@ fn paths_need_at_most_source_and_target_memory() {
             continue;
         }
         let show = || format!("case {case}: {ty} from {} to {}", from.display(&mesh), to.display(&mesh));
-        let mut planner = Planner::new(&mesh);
+        let mut planner = Planner::new(&mesh, &CostModel::default());
         let path = planner.path(&from, &to, &ty).cloned().unwrap_or_else(|| panic!("no path: {}", show()));
         let whole = TensorSharding::replicated(MeshId::new(0), rank);
         let (gather, slice) = (planner.cost(&from, &whole, &ty), planner.cost(&whole, &to, &ty));
-        assert!(path.cost <= gather + slice + 2.0 * cost::START, "{}: {path:?}", show());
+        assert!(path.cost <= gather + slice + 2.0 * Costs::default().start(), "{}: {path:?}", show());
         let (before, after) = (local_bytes(&mesh, &from, &ty), local_bytes(&mesh, &to, &ty));
         let gathered = path.steps.iter().filter(|s| matches!(s.kind, MeshCollectiveKind::AllGather(_)));
         // Several dimensions are all-gathered one after the other.

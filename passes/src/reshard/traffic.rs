@@ -4,6 +4,7 @@ use shardc_ir::{AxisList, Mesh, MeshCollectiveKind, TensorSharding, TensorType};
 
 use super::Planner;
 use super::exchange::{Exchange, lacking};
+use crate::cost::{CostModel, Costs};
 use crate::sharding::axes::{Parts, parts};
 
 /// The communication cost of a reshard for one device.
@@ -24,16 +25,17 @@ pub struct Traffic {
 #[must_use]
 pub fn traffic(mesh: &Mesh, from: &TensorSharding, to: &TensorSharding, ty: &TensorType) -> Option<Traffic> {
     let element_bytes = f64::from(ty.dtype.bits()) / 8.0;
-    let mut planner = Planner::new(mesh);
+    let mut planner = Planner::new(mesh, &CostModel::default());
+    let on = (mesh, planner.costs());
     let path = planner.path(from, to, ty)?;
     let mut traffic = Traffic::default();
     let (mut at, mut received) = (from, 0.0);
     for step in &path.steps {
-        received += sent(mesh, &step.kind, [at, &step.out], ty);
+        received += sent(on, &step.kind, [at, &step.out], ty);
         traffic.starts += match &step.kind {
             MeshCollectiveKind::AllSlice(_) => 0,
             MeshCollectiveKind::Exchange => {
-                Exchange::between(mesh, [at, &step.out], &ty.shape, element_bytes).map_or(0, |e| e.starts())
+                Exchange::between(on, [at, &step.out], &ty.shape, element_bytes).map_or(0, |e| e.starts())
             }
             _ => 1,
         };
@@ -55,17 +57,23 @@ pub(crate) fn path_bytes(
     to: &TensorSharding,
     ty: &TensorType,
 ) -> u64 {
+    let on = (mesh, planner.costs());
     let Some(path) = planner.path(from, to, ty) else { return 0 };
     let (mut at, mut sum) = (from, 0.0);
     for step in &path.steps {
-        sum += sent(mesh, &step.kind, [at, &step.out], ty);
+        sum += sent(on, &step.kind, [at, &step.out], ty);
         at = &step.out;
     }
     sum as u64
 }
 
 /// Returns the bytes that one device sends in a collective between two shardings, including padding of blocks.
-fn sent(mesh: &Mesh, kind: &MeshCollectiveKind, [from, to]: [&TensorSharding; 2], ty: &TensorType) -> f64 {
+fn sent(
+    (mesh, costs): (&Mesh, Costs),
+    kind: &MeshCollectiveKind,
+    [from, to]: [&TensorSharding; 2],
+    ty: &TensorType,
+) -> f64 {
     let element_bytes = f64::from(ty.dtype.bits()) / 8.0;
     let local = |sharding: &TensorSharding| {
         let elements: f64 = sharding.local_shape(mesh, &ty.shape).iter().map(|&n| n as f64).product();
@@ -87,8 +95,10 @@ fn sent(mesh: &Mesh, kind: &MeshCollectiveKind, [from, to]: [&TensorSharding; 2]
         }
         MeshCollectiveKind::AllReduce(axes, _) => 2.0 * operand * share(mesh.axes_size(axes)),
         MeshCollectiveKind::CollectivePermute => operand,
-        MeshCollectiveKind::Exchange => Exchange::between(mesh, [from, to], &ty.shape, element_bytes)
-            .map_or(0.0, |e| e.sent(element_bytes)),
+        MeshCollectiveKind::Exchange => {
+            Exchange::between((mesh, costs), [from, to], &ty.shape, element_bytes)
+                .map_or(0.0, |e| e.sent(element_bytes))
+        }
         MeshCollectiveKind::AllSlice(_)
         | MeshCollectiveKind::ShardedToUnreduced(_)
         | MeshCollectiveKind::ReplicatedToUnreduced(_) => 0.0,
@@ -109,7 +119,7 @@ mod tests {
         let other = TensorSharding::from_axes(MeshId::new(0), [&[], axes]);
         let whole = TensorSharding::replicated(MeshId::new(0), 2);
         let ty = TensorType::new(&[8, 8], DType::F32);
-        let planner = &mut Planner::new(&mesh);
+        let planner = &mut Planner::new(&mesh, &CostModel::default());
         assert_eq!(path_bytes(&mesh, planner, &split, &whole, &ty), 192);
         assert_eq!(path_bytes(&mesh, planner, &whole, &split, &ty), 0);
         assert_eq!(path_bytes(&mesh, planner, &split, &other, &ty), 48);

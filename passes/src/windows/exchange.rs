@@ -17,7 +17,7 @@ use super::edges::{Edges, edges};
 use super::held::{Held, Span, Window};
 use super::piece::Piece;
 use super::rounds::{Round, Slab, rounds};
-use crate::cost;
+use crate::cost::Costs;
 
 /// A halo exchange: its rounds, and the range of existing elements, outside of which windows are filled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ struct Rounds {
 }
 
 impl Rounds {
-    fn new(views: &[Held], window: &Window, row_bytes: f64) -> Option<Rounds> {
+    fn new(views: &[Held], window: &Window, row_bytes: f64, costs: Costs) -> Option<Rounds> {
         let mut own = Vec::new();
         let mut to_others = Vec::with_capacity(views.len());
         for (view, held) in views.iter().enumerate() {
@@ -69,30 +69,35 @@ impl Rounds {
             }
             to_others.push(of_others);
         }
-        Some(Rounds { own, sent: rounds(views, &to_others, window.origins.len(), row_bytes)? })
+        Some(Rounds { own, sent: rounds(views, &to_others, window.origins.len(), row_bytes, costs)? })
     }
 }
 
 impl Exchange {
     /// Returns the price of the exchange that [`Exchange::new`] would return, without building its per-device tables. Returns `None` if
-    /// there is no such exchange.
-    pub(crate) fn price(views: &[Held], window: &Window, row_bytes: f64) -> Option<ExchangePrice> {
-        let Rounds { own, sent } = Rounds::new(views, window, row_bytes)?;
+    /// there is no such exchange. `costs` are those along the axes of the dimension.
+    pub(crate) fn price(
+        views: &[Held],
+        window: &Window,
+        row_bytes: f64,
+        costs: Costs,
+    ) -> Option<ExchangePrice> {
+        let Rounds { own, sent } = Rounds::new(views, window, row_bytes, costs)?;
         let mut price = ExchangePrice::default();
         for round in &sent {
             let bytes = Slab::of(views, round).width() as f64 * row_bytes;
             price.sent += bytes;
-            price.cost += cost::permute(bytes);
+            price.cost += costs.permute(bytes);
         }
         // Each piece is inserted by a pass over the entire window.
-        price.cost += cost::local_copy(window.size as f64 * row_bytes * (own.len() + sent.len()) as f64);
+        price.cost += costs.local_copy(window.size as f64 * row_bytes * (own.len() + sent.len()) as f64);
         Some(price)
     }
 
     /// Plans the exchange that produces `window` from views with contiguous spans. `row_bytes` is the number of bytes that a device holds
     /// for one index along the dimension. Returns `None` if a device would need more than [`MAX_ROUNDS`](super::MAX_ROUNDS) rounds.
-    pub(crate) fn new(views: &[Held], window: Window, row_bytes: f64) -> Option<Exchange> {
-        let Rounds { own, sent } = Rounds::new(views, &window, row_bytes)?;
+    pub(crate) fn new(views: &[Held], window: Window, row_bytes: f64, costs: Costs) -> Option<Exchange> {
+        let Rounds { own, sent } = Rounds::new(views, &window, row_bytes, costs)?;
         let devices = window.origins.len();
         let mut pieces: Vec<Piece> =
             own.into_iter().map(|round| Piece::new(views, round, devices, false)).collect();
@@ -207,8 +212,8 @@ mod tests {
 
     #[track_caller]
     fn check(sources: &[Held], window: &Window) -> Option<Exchange> {
-        let exchange = Exchange::new(sources, window.clone(), 4.0)?;
-        let price = Exchange::price(sources, window, 4.0).unwrap();
+        let exchange = Exchange::new(sources, window.clone(), 4.0, Costs::default())?;
+        let price = Exchange::price(sources, window, 4.0, Costs::default()).unwrap();
         assert_eq!(price.sent, 4.0 * widths(&exchange).iter().sum::<i64>() as f64, "{exchange:?}");
         let got = carried_out(&exchange, sources);
         for (i, need) in window.needs.iter().enumerate() {
@@ -278,7 +283,7 @@ mod tests {
     #[test]
     fn too_many_rounds_are_refused() {
         let everything = Window { size: 64, origins: vec![0; 64], needs: vec![0..64; 64] };
-        assert_eq!(Exchange::new(&[Held::blocks(0, 64, 64, 0)], everything, 4.0), None);
+        assert_eq!(Exchange::new(&[Held::blocks(0, 64, 64, 0)], everything, 4.0, Costs::default()), None);
     }
 
     /// A generator of pseudorandom numbers.

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use super::MAX_ROUNDS;
 use super::edges::{Edges, in_order};
 use super::held::Held;
-use crate::cost;
+use crate::cost::Costs;
 
 /// A set of edges in which no device sends or receives twice.
 pub(super) type Round = Vec<Edges>;
@@ -92,8 +92,9 @@ pub(super) fn rounds(
     edges: &[Vec<Edges>],
     devices: usize,
     row_bytes: f64,
+    costs: Costs,
 ) -> Option<Vec<Round>> {
-    let exchange = Pricing { views, devices, row_bytes };
+    let exchange = Pricing { views, devices, row_bytes, costs };
     let seen: Vec<&[Edges]> = edges.iter().map(Vec::as_slice).filter(|edges| !edges.is_empty()).collect();
     let of_each = seen.iter().map(|edges| exchange.cheapest(&[edges], false, None));
     let apart: Option<Vec<Round>> =
@@ -110,6 +111,7 @@ struct Pricing<'a> {
     views: &'a [Held],
     devices: usize,
     row_bytes: f64,
+    costs: Costs,
 }
 
 impl Pricing<'_> {
@@ -169,7 +171,7 @@ impl Pricing<'_> {
     }
 
     fn cost_of_slabs<'s>(&self, slabs: impl Iterator<Item = &'s Slab>) -> f64 {
-        slabs.map(|slab| cost::permute(slab.width() as f64 * self.row_bytes)).sum()
+        slabs.map(|slab| self.costs.permute(slab.width() as f64 * self.row_bytes)).sum()
     }
 
     /// Returns a lower bound of the cost of these edges: a device that sends or receives several edges needs as many rounds, and each round
@@ -190,7 +192,7 @@ impl Pricing<'_> {
         };
         let (sends, receives) = (most(|run| run.sender), most(|run| run.receiver));
         let (rounds, length) = (sends.0.max(receives.0), sends.1.max(receives.1));
-        cost::permute(length as f64 * self.row_bytes) + (rounds - 1).max(0) as f64 * cost::START
+        self.costs.permute(length as f64 * self.row_bytes) + (rounds - 1).max(0) as f64 * self.costs.start()
     }
 
     /// Assigns all edges with the same distance between sender and receiver to one round, which is valid in one view: each sender has one

@@ -210,7 +210,7 @@ fn report(
     Ok(CompileReport {
         target: request.target.to_string(),
         devices,
-        device_bytes: request.target.gpus().map(|(gpu, _)| gpu.memory),
+        device_bytes: request.target.gpus().map(|(gpu, _)| gpu.memory()),
         argument_bytes: memory.argument_bytes,
         output_bytes: memory.output_bytes,
         temp_bytes: memory.temp_bytes,

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use shardc_target::{DeviceKind, find};
+
 use super::gpus::Gpu;
 use super::grid::Grid;
 use crate::error::{Result, RuntimeError};
 use crate::plugin::PluginKind;
 
 /// A compilation target: `cpu`; `cuda`, the GPUs of this machine; or devices that need not exist, such as `tpu:v5e:4x4` and `cuda:h100:2x8`
-/// (two hosts with eight GPUs each).
+/// (two hosts with eight GPUs each). The prefixes `tpu:` and `cuda:` may be omitted if the device is in the table of `shardc-target`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     kind: PluginKind,
@@ -23,8 +25,8 @@ impl Target {
         Target { kind: PluginKind::Cpu, topology: None }
     }
 
-    /// Parses a target. Names of TPU slices are checked later, by the TPU compiler, which knows the TPU generations. Names of GPUs are
-    /// checked against this library's table.
+    /// Parses a target. Names of TPU slices with the prefix `tpu:` are checked later, by the TPU compiler, which knows the TPU generations.
+    /// Other names are checked against the table of `shardc-target`.
     ///
     /// # Errors
     ///
@@ -32,7 +34,9 @@ impl Target {
     pub fn parse(text: &str) -> Result<Target> {
         let fail = |reason: String| Err(RuntimeError::Target { text: text.to_owned(), reason });
         let (kind, topology) = match text.split_once(':') {
-            Some((kind, topology)) => (kind, Some(topology)),
+            Some((kind, topology)) => {
+                plugin_of(kind).map_or((kind, Some(topology)), |kind| (kind, Some(text)))
+            }
             None => (text, None),
         };
         match (kind, topology) {
@@ -80,13 +84,22 @@ impl Target {
     }
 
     /// Returns the kind and the grid of the GPUs of a target such as `cuda:h100:8`; `None` for other targets.
-    pub(crate) fn gpus(&self) -> Option<(&'static Gpu, Grid)> {
+    pub(crate) fn gpus(&self) -> Option<(Gpu, Grid)> {
         self.topology().filter(|_| self.kind == PluginKind::Cuda).and_then(gpus)
     }
 }
 
+/// Returns the prefix of the targets with a device of the table; `None` if there is no such device, or if it needs no grid.
+fn plugin_of(name: &str) -> Option<&'static str> {
+    match find(name)?.kind {
+        DeviceKind::Cpu => None,
+        DeviceKind::Gpu => Some("cuda"),
+        DeviceKind::Tpu => Some("tpu"),
+    }
+}
+
 /// Parses the kind and the grid of GPUs: `h100:8` or `h100:2x8`.
-fn gpus(topology: &str) -> Option<(&'static Gpu, Grid)> {
+fn gpus(topology: &str) -> Option<(Gpu, Grid)> {
     let (name, grid) = topology.split_once(':')?;
     Some((Gpu::named(name)?, Grid::parse(grid)?))
 }
@@ -117,6 +130,9 @@ mod tests {
         for text in ["cpu", "cuda", "cuda:h100:8", "cuda:a100-40gb:4x8", "tpu:v5e:4x4", "tpu:tpu7x:2x2x2"] {
             assert_eq!(Target::parse(text).unwrap().to_string(), text);
         }
+        for (text, prefixed) in [("v5e:4x4", "tpu:v5e:4x4"), ("h100:2x8", "cuda:h100:2x8")] {
+            assert_eq!(Target::parse(text).unwrap().to_string(), prefixed);
+        }
         for text in [
             "",
             "tpu",
@@ -143,6 +159,6 @@ mod tests {
         let error = Target::parse("cuda:h99:8").unwrap_err().to_string();
         assert!(error.contains("the kinds are rtx4090, a100-40gb, l40s, h100"), "{error}");
         let (gpu, grid) = Target::parse("cuda:h100:2x8").unwrap().gpus().unwrap();
-        assert_eq!((gpu.name, grid), ("h100", Grid { hosts: 2, per_host: 8 }));
+        assert_eq!((Some(gpu), grid), (Gpu::named("h100"), Grid { hosts: 2, per_host: 8 }));
     }
 }

@@ -19,6 +19,7 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use shardc_target::DeviceKind;
 
 pub use self::environment::Environment;
 pub use self::find::{FoundPlugin, PluginSource, find, list};
@@ -60,6 +61,16 @@ impl PluginKind {
             PluginKind::Cpu => "SHARDC_PJRT_CPU",
             PluginKind::Tpu => "SHARDC_PJRT_TPU",
             PluginKind::Cuda => "SHARDC_PJRT_CUDA",
+        }
+    }
+}
+
+impl From<DeviceKind> for PluginKind {
+    fn from(kind: DeviceKind) -> PluginKind {
+        match kind {
+            DeviceKind::Cpu => PluginKind::Cpu,
+            DeviceKind::Gpu => PluginKind::Cuda,
+            DeviceKind::Tpu => PluginKind::Tpu,
         }
     }
 }

@@ -1,8 +1,8 @@
 // Estimates of strategies, on the mesh of the program, in the memory of a machine: a TPU pads rows of 32 numbers to
 // tiles of 128, and XLA's compilers need more memory than the live values.
 // RUN: shardc fsdp estimate %s | FileCheck %s
-// RUN: shardc fsdp estimate %s --mesh fsdp=4 --machine tpu-v5e | FileCheck %s --check-prefix=TPU
-// RUN: shardc fsdp estimate %s --machine gpu --format json | FileCheck %s --check-prefix=GPU
+// RUN: shardc fsdp estimate %s --mesh fsdp=4 --target v5e | FileCheck %s --check-prefix=TPU
+// RUN: shardc fsdp estimate %s --target h100 --format json | FileCheck %s --check-prefix=GPU
 // RUN: not shardc fsdp estimate %s --mesh fsdp=8 2>&1 | FileCheck %s --check-prefix=OTHER
 
 // CHECK: strategy parameters accumulators optimizer others temporaries total sent per step

@@ -2,7 +2,7 @@
 // `--shard-param-on-dim-0`, and for GPUs, whose compiler would otherwise copy the whole stack.
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 | FileCheck %s
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 --shard-param-on-dim-0 | FileCheck %s --check-prefix=FIRST
-// RUN: shardc partition %s --fsdp full_shard --mesh fsdp=4 --machine gpu -o - | FileCheck %s --check-prefix=GPU
+// RUN: shardc partition %s --fsdp full_shard --mesh fsdp=4 --target h100 -o - | FileCheck %s --check-prefix=GPU
 
 // CHECK: %arg0: tensor<3x16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}, {"fsdp"}p1]>
 // FIRST: %arg0: tensor<3x16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"fsdp"}p1, {}]>

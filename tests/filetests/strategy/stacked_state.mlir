@@ -3,8 +3,8 @@
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 | FileCheck %s
 // RUN: shardc partition %s --fsdp full_shard --mesh fsdp=4 -o - | FileCheck %s --check-prefix=DEVICE
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 --shard-param-on-dim-0 | FileCheck %s --check-prefix=DIM0
-// RUN: shardc partition %s --fsdp full_shard --mesh fsdp=4 --machine gpu -o - | FileCheck %s --check-prefix=FIRST
-// RUN: shardc partition %s --fsdp zero1 --mesh fsdp=4 --machine gpu -o - | FileCheck %s --check-prefix=ZERO1
+// RUN: shardc partition %s --fsdp full_shard --mesh fsdp=4 --target h100 -o - | FileCheck %s --check-prefix=FIRST
+// RUN: shardc partition %s --fsdp zero1 --mesh fsdp=4 --target h100 -o - | FileCheck %s --check-prefix=ZERO1
 
 // CHECK: %arg0: tensor<40x8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}, {"fsdp"}p1]>
 // CHECK-SAME: %arg1: tensor<40x8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}, {"fsdp"}p1]>

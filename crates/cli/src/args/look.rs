@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::program::{AnnotationArgs, InlineArgs, InputArgs, RuleArgs, number_of_bytes};
+use super::program::{AnnotationArgs, InlineArgs, InputArgs, RuleArgs, TargetArgs, number_of_bytes};
 
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArgs {
@@ -25,6 +25,8 @@ pub(crate) struct ExplainArgs {
     /// Explain a collective of the partitioned program, by its number in the summary
     #[arg(long, value_name = "K", group = "question")]
     pub(crate) collective: Option<usize>,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
     #[command(flatten)]
     pub(crate) inline: InlineArgs,
     #[command(flatten)]
@@ -47,6 +49,8 @@ pub(crate) struct LintArgs {
     pub(crate) input: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) annotations: AnnotationArgs,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
     #[command(flatten)]
     pub(crate) rules: RuleArgs,
     /// Make the findings of a rule errors, by name or code, or all; may be repeated

@@ -27,8 +27,8 @@ pub(crate) use partition::{PartitionArgs, PropagateArgs, Rules};
 pub(crate) use plan::{PlanArgs, target};
 pub(crate) use plugin::{Kind, PluginArgs, PluginCommand};
 pub(crate) use program::{
-    AnnotationArgs, Emit, FormArgs, Groups, HowArgs, InputArgs, Machine, Mode, ObserveArgs, RuleArgs,
-    StopArgs, SymbolicArgs,
+    AnnotationArgs, Emit, FormArgs, Groups, HowArgs, InputArgs, Mode, ObserveArgs, RuleArgs, StopArgs,
+    SymbolicArgs, TargetArgs,
 };
 pub(crate) use strategy::{
     FsdpApplyArgs, FsdpArgs, FsdpCommand, FsdpConfigArgs, FsdpEstimateArgs, FsdpRolesArgs, LoraArgs,

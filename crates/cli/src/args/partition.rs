@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::program::{FormArgs, HowArgs, InputArgs, ObserveArgs, StopArgs, ToArgs};
+use super::program::{FormArgs, HowArgs, InputArgs, ObserveArgs, StopArgs, TargetArgs, ToArgs};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Rules {
@@ -20,6 +20,8 @@ pub(crate) struct PartitionArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) how: HowArgs,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
     /// The file to which the partitioned program is written; - for standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,

@@ -8,6 +8,7 @@ use shardc_passes::report::byte_size::parse_bytes;
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
 use super::StrategyArgs;
+use crate::target::Chosen;
 
 /// The program and its annotations.
 #[derive(Args, Debug)]
@@ -71,7 +72,7 @@ pub(crate) struct HowArgs {
     pub(crate) spmd_mode: Option<Mode>,
     /// The kind of device for which the program is compiled; `None` if the command does not compile it.
     #[arg(skip)]
-    pub(crate) target: Option<PluginKind>,
+    pub(crate) plugin: Option<PluginKind>,
     /// The form of replica groups
     #[arg(long, value_enum, default_value_t = Groups::Lists)]
     pub(crate) groups: Groups,
@@ -94,15 +95,25 @@ pub(crate) struct HowArgs {
     /// program fits; if it does not fit, a warning is printed. 0 gathers all of them again, as FSDP does
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) memory: Option<u64>,
-    /// The device whose memory is estimated (TPUs store tensors in tiles); by default that of --target, or else tpu-v5e
-    #[arg(long, value_enum)]
-    pub(crate) machine: Option<Machine>,
+    /// The machine that the program is planned for, from the command's --target; `None` for the default.
+    #[arg(skip)]
+    pub(crate) machine: Option<Chosen>,
     #[command(flatten)]
     pub(crate) inline: InlineArgs,
     #[command(flatten)]
     pub(crate) rules: RuleArgs,
     #[command(flatten)]
     pub(crate) observe: ObserveArgs,
+}
+
+/// The machine that the program is planned for.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct TargetArgs {
+    /// The devices: a kind such as v5e, v5p, h100 or cpu; with a grid, as in v5p:4x4x4, v5e:16x16:2 (two slices) or h100:4x8 (four hosts),
+    /// also the links of the mesh axes; or a TOML file that describes them. They determine the costs of collectives and the estimate
+    /// of memory
+    #[arg(long, value_name = "KIND[:GRID]|FILE")]
+    pub(crate) target: Option<String>,
 }
 
 /// The limit on inlining.
@@ -143,18 +154,6 @@ pub(crate) enum Mode {
     Replica,
     /// As partitions: cross-partition collectives and partition_id; all values have manual shardings
     Partition,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Machine {
-    /// A TPU v5e, or a similar one
-    TpuV5e,
-    /// A TPU v5p, or a similar one
-    TpuV5p,
-    /// A GPU, with XLA as the compiler
-    Gpu,
-    /// Any device that stores elements contiguously, such as a CPU
-    Plain,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::program::{Machine, SymbolicArgs, ToArgs};
+use super::program::{SymbolicArgs, TargetArgs, ToArgs};
 
 /// Options that select a sharding strategy for a training step without annotations.
 #[derive(Args, Clone, Debug)]
@@ -53,7 +53,7 @@ pub(crate) enum FsdpCommand {
     )]
     Apply(FsdpApplyArgs),
     /// Compare the strategies: memory of a device, and bytes that it sends
-    #[command(after_help = "Examples:\n  shardc fsdp estimate step.mlir --mesh fsdp=8 --machine gpu\n  \
+    #[command(after_help = "Examples:\n  shardc fsdp estimate step.mlir --mesh fsdp=8 --target h100\n  \
         shardc fsdp estimate --parameters 7.5e9 --devices 64\n\n\
         Output: for each strategy the bytes of parameters, gradients and optimizer state on a device, and the bytes that it sends in a \
         step. Without a step, the formulas of the ZeRO paper for Adam in mixed precision apply: 2 + 2 + 12 bytes for each parameter.")]
@@ -165,6 +165,8 @@ pub(crate) struct FsdpApplyArgs {
     /// Shard parameters only along their first dimension
     #[arg(long)]
     pub(crate) shard_param_on_dim_0: bool,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
     /// Fail if an ignored setting of --config would change the result
     #[arg(long)]
     pub(crate) strict: bool,
@@ -194,10 +196,10 @@ pub(crate) struct FsdpEstimateArgs {
     /// The mesh: "fsdp=8"; with two axes, hybrid strategies are listed too. By default that of the step
     #[arg(long, value_name = "MESH")]
     pub(crate) mesh: Option<String>,
-    /// The device whose memory is estimated: TPUs store tensors in tiles, and compilers keep more than the live values. By default
-    /// plain
-    #[arg(long, value_enum, requires = "input")]
-    pub(crate) machine: Option<Machine>,
+    /// The devices: a kind such as v5e, v5p, h100 or cpu, optionally with a grid, or a TOML file. TPUs store tensors in tiles, and compilers
+    /// keep more than the live values. By default only live values are counted
+    #[arg(long, value_name = "KIND[:GRID]|FILE", requires = "input")]
+    pub(crate) target: Option<String>,
     /// The number of parameters of a model, instead of a step
     #[arg(long, value_name = "N", conflicts_with = "input", requires = "devices")]
     pub(crate) parameters: Option<f64>,

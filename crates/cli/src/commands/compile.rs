@@ -7,12 +7,14 @@ use anyhow::{Context, Result};
 use shardc::exec::{backend_for, compile_options};
 use shardc::runtime::aot::{CompileReport, CompileRequest, Target, compile_in_child};
 use shardc::runtime::{Environment, plugin};
+use shardc::target::find;
 
 use super::client::{devices_error, runtime_error};
 use crate::args::CompileArgs;
 use crate::failure::Failure;
 use crate::job;
 use crate::output::Outputs;
+use crate::target::Chosen;
 use crate::ui::Ui;
 use crate::ui::table::{Table, bytes};
 
@@ -21,7 +23,7 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
         Target::parse(&args.target).map_err(|e| Failure::Usage { message: e.to_string(), hint: e.hint() })?;
     let executable = args.output.as_deref().map(|path| ("--output", path));
     let report = args.json.as_deref().map(|path| ("--json", path));
-    let how = args.how.for_target(target.kind(), target.topology());
+    let how = args.how.for_plugin(target.kind(), machine(&target)?);
     let named = how.outputs(&[executable, report]);
     let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
     let mut environment = Environment::from_process();
@@ -55,6 +57,20 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
     // The memory is checked after the report is printed, because the report shows the memory use.
     report.require_fit().map_err(runtime_error)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the machine that the program is planned for: the target, if it is in the table of devices. The GPUs of this machine, and TPU
+/// generations that only the compiler knows, are planned as the usual device of their kind.
+fn machine(target: &Target) -> Result<Option<Chosen>> {
+    match target.topology() {
+        Some(name) if is_known(name) => Chosen::parse(name).map(Some),
+        _ => Ok(Chosen::of_plugin(target.kind())),
+    }
+}
+
+/// Whether the device of a topology name such as `v5e:2x4` is in the table.
+fn is_known(name: &str) -> bool {
+    name.split_once(':').is_some_and(|(kind, _)| find(kind).is_some())
 }
 
 fn describe(report: &CompileReport, ui: &Ui) -> String {

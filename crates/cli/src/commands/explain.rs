@@ -9,6 +9,7 @@ use crate::args::ExplainArgs;
 use crate::job;
 use crate::output::Outputs;
 use crate::source::Source;
+use crate::target;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode> {
@@ -17,6 +18,7 @@ pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode> {
     let named: Vec<_> = json.into_iter().chain(html).collect();
     let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
     let mut compiler = job::with_rules(job::compiler(&args.input.annotations, None)?, &args.rules)?;
+    compiler = target::configure(compiler, args.target.chosen()?.as_ref());
     if let Some(operations) = args.inline.inline_budget {
         compiler = compiler.inline_budget(operations);
     }

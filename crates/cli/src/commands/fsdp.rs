@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::{Value, json};
 use shardc::strategy::{self, ApplyStep, PerParameter, Role, Roles, Settings, Sharding, StoredBytes};
-use shardc::{CleanOptions, Compiler, Error, InterfaceTensor, Machine, Module};
+use shardc::target::{DeviceKind, usual};
+use shardc::{Compiler, Error, InterfaceTensor, Module};
 use shardc_ir::TensorType;
 use shardc_ir::suggest::EXPORT_NAMES;
 use shardc_passes::cost::traffic::summarize;
@@ -21,6 +22,7 @@ use crate::job::specialize;
 use crate::output::Outputs;
 use crate::source::Source;
 use crate::strategy::mesh_for;
+use crate::target::Chosen;
 use crate::ui::Ui;
 use crate::ui::table::{Table, bytes};
 
@@ -159,6 +161,9 @@ fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
     let mut watch = WatchSteps::new(&args.print_after)?;
     let chosen = args.strategy.chosen(args.strict, ui)?.unwrap_or_default();
     let mut settings = chosen.settings;
+    if let Some(target) = args.target.chosen()? {
+        settings = settings.for_device(target.spec());
+    }
     settings.reshard_after_forward = args.reshard_after_forward.or(settings.reshard_after_forward);
     settings.shard_param_on_dim_0 |= args.shard_param_on_dim_0;
     let step = &args.step;
@@ -213,8 +218,9 @@ fn estimate(args: &FsdpEstimateArgs, ui: &Ui) -> Result<ExitCode> {
             let source = Source::read(input)?;
             let (module, roles) = read(&source, &args.role, args.loss.as_deref(), None, &args.symbolic)?;
             let mesh = mesh_for(args.mesh.as_deref(), &module)?;
-            let machine = args.machine.map_or(Machine::Plain, Into::into);
-            of_step(&source, (&module, &roles), &mesh, machine, ui)?
+            let chosen = args.target.as_deref().map(Chosen::parse).transpose()?;
+            let machine = chosen.unwrap_or_else(|| Chosen::Device(usual(DeviceKind::Cpu)));
+            of_step(&source, (&module, &roles), &mesh, &machine, ui)?
         }
         _ => return Err(usage("no step is given: use `shardc fsdp estimate FILE --mesh fsdp=8`")),
     };
@@ -289,16 +295,17 @@ fn of_step(
     source: &Source,
     (module, roles): (&Module, &Roles),
     mesh: &str,
-    machine: Machine,
+    target: &Chosen,
     ui: &Ui,
 ) -> Result<Vec<Row>> {
     let mut progress = ui.progress();
     let mut rows = Vec::new();
-    let compiler = Compiler::new().clean(CleanOptions { machine, ..CleanOptions::default() });
+    let compiler = target.configure(Compiler::new());
+    let machine = target.machine();
     for (name, sharding) in possible(mesh.matches('=').count()) {
         progress.stage(name);
         let mut step = module.clone();
-        let settings = Settings { sharding, ..Settings::default() }.for_machine(machine);
+        let settings = Settings { sharding, ..Settings::default() }.for_device(target.spec());
         match strategy::apply(&mut step, roles, &settings, mesh) {
             // Hybrid strategies are omitted on a mesh with only one data-parallel axis.
             Err(Error::Diagnostics(errors))

@@ -12,6 +12,7 @@ use crate::args::LintArgs;
 use crate::failure::{Failure, usage};
 use crate::job;
 use crate::source::Source;
+use crate::target;
 use crate::ui::Ui;
 use crate::ui::json::diagnostic;
 use crate::ui::table::Table;
@@ -46,6 +47,7 @@ pub(crate) fn run(args: &LintArgs, ui: &Ui) -> Result<ExitCode> {
         })?;
     (options.min_bytes, options.max_per_rule) = (args.min_bytes, args.max);
     let compiler = job::with_rules(job::compiler(&args.annotations, None)?, &args.rules)?;
+    let compiler = target::configure(compiler, args.target.chosen()?.as_ref());
     let source = Source::read(input)?;
     let report = Compiler::read(&source.bytes)
         .and_then(|module| compiler.lint(module, &options))

@@ -8,8 +8,10 @@ use shardc::{Output, Stage};
 use shardc_passes::cost::traffic::summarize;
 
 use crate::args::{Emit, PartitionArgs};
+use crate::failure::Failure;
 use crate::job::{self, Ran};
 use crate::output::Outputs;
+use crate::target::Chosen;
 use crate::ui::Ui;
 use crate::ui::table::{Table, bytes};
 
@@ -17,7 +19,8 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     let manifest = args.manifest.as_deref().map(|path| ("--manifest", path));
     let named = args.how.outputs(&[Some(("--output", &args.output)), manifest]);
     let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
-    let mut job = match job::partition_until(&args.input, &args.how, Some(&args.stop), ui)? {
+    let how = args.how.for_machine(args.target.chosen()?);
+    let mut job = match job::partition_until(&args.input, &how, Some(&args.stop), ui)? {
         Ran::Whole(job) => job,
         Ran::Stopped(module, times) => {
             if let Some(path) = &args.how.observe.timings {
@@ -28,6 +31,7 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
             return outputs.commit().map(|()| ExitCode::SUCCESS);
         }
     };
+    check_devices(how.machine.as_ref(), &job.output)?;
     job.progress.stage(Stage::Print.as_str());
     let module = &job.output.module;
     let program = match args.form.emit {
@@ -51,6 +55,18 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     // Since the process exits next, freeing the memory of the job would only take time.
     std::mem::forget(job);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Checks that the mesh has as many devices as the target, if that is known.
+fn check_devices(machine: Option<&Chosen>, output: &Output) -> Result<()> {
+    let Some(Chosen::Target(target)) = machine else { return Ok(()) };
+    let (mesh, devices) = (output.num_devices(), target.num_devices());
+    if mesh == devices {
+        return Ok(());
+    }
+    let message = format!("the mesh has {mesh} devices, but the target {target} has {devices}");
+    let hint = format!("use a mesh of {devices} devices, or a target with {mesh}");
+    Err(Failure::Usage { message, hint: Some(hint) }.into())
 }
 
 /// Prints the collectives of the program, and the memory of a device.

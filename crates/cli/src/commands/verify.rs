@@ -10,12 +10,15 @@ use super::client::{client, kind, limits};
 use crate::args::VerifyArgs;
 use crate::job;
 use crate::output::Outputs;
+use crate::target::Chosen;
 use crate::ui::Ui;
 use crate::ui::table::Table;
 
 pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<ExitCode> {
     let mut outputs = Outputs::plan(&args.how.outputs(&[]), &[args.input.named()])?;
-    let mut job = job::partition(&args.input, &args.how.for_target(kind(&args.device), None), ui)?;
+    let plugin = kind(&args.device);
+    let how = args.how.for_plugin(plugin, Chosen::of_plugin(plugin));
+    let mut job = job::partition(&args.input, &how, ui)?;
     let devices = job.output.num_devices();
     let client = client(&args.device, &job.output.interface.mesh, None)?;
     job.progress.stage("compile and run");

@@ -4,6 +4,7 @@ use shardc_ir::{
     AxisRef, Diagnostic, DimSharding, EntityRef, Mesh, Module, OpId, OpKind, SpmdMode, TensorSharding,
     ValueId,
 };
+use shardc_passes::cost::CostModel;
 use shardc_passes::driver::passes::PassContext;
 use shardc_passes::driver::pipeline::{self, with_planning};
 use shardc_passes::localize::localize;
@@ -72,8 +73,9 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     let pending =
         results.iter().any(|&v| module.shardings.sharding_of(v).is_some_and(|s| !s.unreduced.is_empty()));
     merge_reductions(module, body);
-    lower_reshards(module, body)?;
-    localize(module, entry, SpmdMode::Replica, None)?;
+    let model = CostModel::default();
+    lower_reshards(module, body, &model)?;
+    localize(module, entry, SpmdMode::Replica, None, &model)?;
     let permutes = count(module, |kind| matches!(kind, OpKind::CollectivePermute(_)));
     let others = count(module, |kind| kind.collective().is_some()) - permutes;
     // If planning replaced the operation, its own shardings are stale. The result is then sharded unless an all-gather was reported.

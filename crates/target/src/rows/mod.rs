@@ -4,7 +4,7 @@ mod cpu;
 mod gpus;
 mod tpus;
 
-use crate::TargetSpec;
+use crate::{CompilerModel, DeviceKind, PlanningRates, TargetSpec};
 
 pub use tpus::V5E;
 
@@ -25,10 +25,34 @@ pub static SPECS: [&TargetSpec; 13] = [
     &gpus::B200,
 ];
 
+impl Default for PlanningRates {
+    /// The rates of a TPU v5e.
+    fn default() -> Self {
+        V5E.planning_rates()
+    }
+}
+
+impl Default for CompilerModel {
+    /// The compiler of a TPU v5e.
+    fn default() -> Self {
+        V5E.compiler
+    }
+}
+
 /// Returns the device with this name; `None` if it is unknown.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static TargetSpec> {
     SPECS.into_iter().find(|spec| spec.name == name)
+}
+
+/// Returns the device that stands for its kind where no device is chosen: a core of a server, an H100 or a TPU v5e.
+#[must_use]
+pub fn usual(kind: DeviceKind) -> &'static TargetSpec {
+    match kind {
+        DeviceKind::Cpu => &cpu::CPU,
+        DeviceKind::Gpu => &gpus::H100,
+        DeviceKind::Tpu => &tpus::V5E,
+    }
 }
 
 /// Returns the names of all devices, for messages.
@@ -40,7 +64,7 @@ pub fn names() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DeviceKind, Number};
+    use crate::Number;
 
     #[test]
     fn names_are_unique_and_rates_are_plausible() {

@@ -86,11 +86,12 @@ fn lines_with(source: &str, words: &[&str]) -> Result<Vec<(String, usize)>, proc
 }
 
 /// The Rust sources below a folder, relative to the workspace root, without build outputs and hidden files.
-fn sources(folder: &Path, files: &mut Vec<String>) {
+pub(crate) fn sources(folder: &Path, files: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("a folder can be read").flatten() {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
         if path.is_dir() {
-            if name != "target" && !name.starts_with('.') {
+            let is_output = name == "target" && !path.join("Cargo.toml").exists();
+            if !is_output && !name.starts_with('.') {
                 sources(&path, files);
             }
         } else if path.extension().is_some_and(|extension| extension == "rs") {

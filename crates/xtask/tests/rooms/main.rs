@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod devices;
 mod foreign;
 mod graph;
 mod modules;
@@ -22,7 +23,7 @@ use sources::{Crate, Use};
 
 /// Layers of crates, the lowest first: a crate may use only crates of lower layers.
 const FLOORS: &[&[&str]] = &[
-    &["shardc-ir", "shardc-data"],
+    &["shardc-ir", "shardc-data", "shardc-target"],
     &["shardc-stablehlo", "shardc-analysis", "shardc-autodiff", "shardc-checkpoint", "shardc-statedict"],
     &["shardc-cost", "shardc-mlir"],
     &["shardc-passes", "shardc-strategy"],

@@ -340,7 +340,7 @@ impl Scan<'_, '_> {
     }
 }
 
-fn is_punct(token: Option<&TokenTree>, c: char) -> bool {
+pub(crate) fn is_punct(token: Option<&TokenTree>, c: char) -> bool {
     matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == c)
 }
 
@@ -350,7 +350,7 @@ fn defines(word: &str) -> bool {
 }
 
 /// Whether an attribute is `cfg(test)`, alone or with other conditions.
-fn is_for_tests(attribute: TokenStream) -> bool {
+pub(crate) fn is_for_tests(attribute: TokenStream) -> bool {
     let mut tokens = attribute.into_iter();
     let is_cfg = matches!(tokens.next(), Some(TokenTree::Ident(word)) if word == "cfg");
     let words = tokens.next().map(|condition| condition.to_string()).unwrap_or_default();
@@ -359,7 +359,7 @@ fn is_for_tests(attribute: TokenStream) -> bool {
 }
 
 /// The index after the end of the item at `at`: a module, function, import or field.
-fn end_of_item(tokens: &[TokenTree], mut at: usize) -> usize {
+pub(crate) fn end_of_item(tokens: &[TokenTree], mut at: usize) -> usize {
     let (mut is_import, mut is_list) = (false, true);
     while let Some(token) = tokens.get(at) {
         at += 1;

@@ -19,6 +19,18 @@ pub enum Machine {
     TpuV5p,
 }
 
+impl From<&TargetSpec> for Machine {
+    fn from(device: &TargetSpec) -> Machine {
+        let compiler = &device.compiler;
+        match (compiler.is_tiled, compiler.keeps_shared_quotients, compiler.multiplies_alone) {
+            (true, true, _) => Machine::TpuV5p,
+            (true, false, _) => Machine::TpuV5e,
+            (false, _, true) => Machine::Gpu,
+            (false, _, false) => Machine::Plain,
+        }
+    }
+}
+
 /// The dimensions of a convolution operand that are tiled: features and batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TiledDims {

@@ -8,7 +8,7 @@
 //!   traffic per device (see [`cost`]).
 //! * A dimension whose halo exchange costs too much is all-gathered.
 //! * Axes that are left unused may shard another factor. Other axes may move to another factor by all-to-alls before and after the
-//!   operation, if that saves more than `cost::WORTH_EXCHANGING`.
+//!   operation, if that saves more than [`Costs::worth_exchanging`].
 //!
 //! ```mlir
 //! %0 = stablehlo.dot_general %a, %b ... // %a: [{"x"}, {}], %b: [{}, {"x"}], result: [{"x"}, {}]
@@ -23,7 +23,7 @@ use rustc_hash::FxHashSet;
 use shardc_ir::{AxisList, DimSharding, Mesh, MeshId, OpKind, ReductionKind, TensorSharding, TensorType};
 use smallvec::SmallVec;
 
-use crate::cost;
+use crate::cost::Costs;
 use crate::plan::support::Split;
 use crate::reshard::{Planner, path_bytes};
 use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
@@ -55,6 +55,7 @@ pub(crate) struct Tensor<'a> {
 pub(crate) struct Site<'a> {
     pub(crate) mesh: &'a Mesh,
     pub(crate) mesh_id: MeshId,
+    pub(crate) costs: Costs,
     pub(crate) kind: &'a OpKind,
     pub(crate) rule: &'a ShardingRule,
     pub(crate) splits: SmallVec<[Split; 6]>,
@@ -123,7 +124,7 @@ impl Site<'_> {
         planner: &mut Planner<'_>,
     ) -> Option<FactorParts> {
         // No assignment can save more than the cost of `best`.
-        if least < cost::WORTH_EXCHANGING || !self.unreduced_axes(best).is_empty() {
+        if least < self.costs.worth_exchanging() || !self.unreduced_axes(best).is_empty() {
             return None;
         }
         let mut costs: Vec<(f64, FactorParts)> = Vec::new();
@@ -131,7 +132,7 @@ impl Site<'_> {
             costs.push((self.cost(&parts, planner), parts));
         }
         let (cost, parts) = costs.into_iter().min_by(|(a, _), (b, _)| a.total_cmp(b))?;
-        (cost + cost::WORTH_EXCHANGING < least).then_some(parts)
+        (cost + self.costs.worth_exchanging() < least).then_some(parts)
     }
 
     /// Returns operand shardings from which each device can compute its shard of the result (the last tensor) without halo exchanges or
@@ -315,9 +316,9 @@ impl Site<'_> {
             .filter(|t| !t.is_result)
             .map(|t| (self.local_bytes(t, chosen), self.local_bytes(t, &gathered)))
             .filter(|(part, whole)| part < whole)
-            .map(|(part, whole)| cost::all_gather(whole, whole / part.max(1.0)))
+            .map(|(part, whole)| self.costs.all_gather(whole, whole / part.max(1.0)))
             .sum();
-        self.window_cost(chosen) <= gather + 4.0 * cost::START
+        self.window_cost(chosen) <= gather + 4.0 * self.costs.start()
     }
 
     /// Returns the cost of halo exchanges, in bytes that a device sends; infinite if an exchange would take too many rounds.
@@ -340,6 +341,7 @@ impl Site<'_> {
                 continue;
             }
             let k = size_of(parts);
+            let costs = self.costs.along(parts.iter().map(|part| part.axis));
             let factor = f as FactorIndex;
             let is_whole = |i: usize| operands.get(i).is_some_and(|t| t.mapping.find(factor).is_none());
             let along = self.along(factor, result);
@@ -356,7 +358,7 @@ impl Site<'_> {
                 let elements: f64 = row.iter().map(|&n| n as f64).product();
                 let row_bytes = elements * f64::from(tensor.ty.dtype.bits()) / 8.0
                     * self.left_by_slice(tensor, transfer.dim, chosen);
-                match Exchange::price(&transfer.held, &transfer.window, row_bytes) {
+                match Exchange::price(&transfer.held, &transfer.window, row_bytes, costs) {
                     Some(price) => sum += of(price),
                     None => return f64::INFINITY,
                 }
@@ -563,7 +565,7 @@ impl Site<'_> {
         } else {
             0.0
         };
-        cost + self.window_cost(chosen) + cost::compute(flops, bytes)
+        cost + self.window_cost(chosen) + self.costs.compute(flops, bytes)
     }
 
     /// Returns the bytes that a device sends under an assignment, without other costs.

@@ -4,7 +4,6 @@ use shardc_ir::{Class, Diagnostic, OpId, OpKind, TensorSharding};
 
 use super::available::AvailableCopies;
 use super::{Gather, OpPlanner};
-use crate::cost;
 use crate::plan::support::Split;
 use crate::report::byte_size::bytes_text;
 use crate::rules::sharding_rule::ShardingRule;
@@ -81,8 +80,8 @@ impl OpPlanner<'_> {
             .bytes(bytes)
             .hint(if could(dim) && is_alike(dim) {
                 "the windows span so many shards that an all-gather is cheaper than a halo exchange; shard the dimension over fewer devices"
-            } else if could(dim) && bytes as f64 <= cost::START {
-                "an all-gather of so few bytes costs less than the launch of another collective, which counts as 16 KiB; annotate the result with the same sharding of that dimension to get a halo exchange instead"
+            } else if could(dim) && bytes as f64 <= self.planner.costs().start() {
+                "an all-gather of so few bytes costs less than the launch of another collective; annotate the result with the same sharding of that dimension to get a halo exchange instead"
             } else if could(dim) {
                 "annotate the result with the same sharding of that dimension to get a halo exchange instead"
             } else if matches!(&data.kind, OpKind::CustomCall(spec) if is_kernel(&spec.target)) {

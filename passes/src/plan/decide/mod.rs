@@ -108,7 +108,7 @@ pub(crate) fn plan(
             keep_bytes,
             interrupt,
             interrupted: false,
-            planner: Planner::new(&mesh),
+            planner: Planner::new(&mesh, &planning.costs),
             decisions: Decisions::default(),
             free,
             warnings: Vec::new(),
@@ -442,7 +442,7 @@ impl OpPlanner<'_> {
         let mut best: Option<(f64, f64, Decision)> = None;
         for rule in std::iter::once(rule).chain(&sums) {
             let module = &*self.rw.module;
-            let mesh = (self.mesh, self.mesh_id);
+            let mesh = (self.mesh, self.mesh_id, self.planner.costs());
             let site = site(module, mesh, self.invariance.as_ref(), op, rule, copies, &self.free)?;
             let (site, chosen) = carry::assign(module, op, site, &mut self.planner);
             let (mut cost, mut sent) = (0.0, 0.0);

@@ -30,7 +30,6 @@ use smallvec::SmallVec;
 use super::OpPlanner;
 use super::available::AvailableCopies;
 use super::site::site;
-use crate::cost;
 use crate::plan::free_values::repeat;
 use crate::plan::support;
 use crate::rules::rule_of;
@@ -63,8 +62,8 @@ impl OpPlanner<'_> {
     ) -> Option<ValueId> {
         let module = &*self.rw.module;
         let (from, ty) = (module.shardings.sharding_of(value)?, module.tensor(value)?);
-        let is_sent =
-            self.free.is_free(value) && self.planner.cost(from, module.shardings.get(to), ty) >= cost::START;
+        let is_sent = self.free.is_free(value)
+            && self.planner.cost(from, module.shardings.get(to), ty) >= self.planner.costs().start();
         is_sent.then(|| self.recomputed(value, to, copies))?
     }
 
@@ -84,7 +83,10 @@ impl OpPlanner<'_> {
         // Recomputing several operations costs more than a local slice of the existing value.
         let (from, ty) = (module.shardings.sharding_of(value)?, module.tensor(value)?);
         let is_simple = self.free.num_ops(value) == 1;
-        if !is_simple && from.unreduced.is_empty() && self.planner.cost(from, wanted, ty) < cost::START {
+        if !is_simple
+            && from.unreduced.is_empty()
+            && self.planner.cost(from, wanted, ty) < self.planner.costs().start()
+        {
             return None;
         }
         if !wanted.unreduced.is_empty() {
@@ -164,7 +166,7 @@ impl OpPlanner<'_> {
                     let ty = module.tensor(value)?;
                     let bytes = ty.num_bytes()? as f64 * f64::from(self.free.num_ops(value));
                     let sent = self.planner.cost(from, wanted, ty);
-                    if wanted.is_unsplit() || cost::compute(0.0, bytes) > sent {
+                    if wanted.is_unsplit() || self.planner.costs().compute(0.0, bytes) > sent {
                         return None;
                     }
                     let rank = ty.rank();
@@ -184,7 +186,15 @@ impl OpPlanner<'_> {
         let module = &*self.rw.module;
         let rule = support::planning_rule(module, op, rule_of(module, op)?);
         let none = AvailableCopies::default();
-        let mut site = site(module, (self.mesh, self.mesh_id), None, op, &rule, &none, &self.free)?;
+        let mut site = site(
+            module,
+            (self.mesh, self.mesh_id, self.planner.costs()),
+            None,
+            op,
+            &rule,
+            &none,
+            &self.free,
+        )?;
         site.tensors.last_mut()?.sharding = module.shardings.get(to);
         site.operands_of_parts()
     }

@@ -7,6 +7,7 @@ use super::assign::{Site, Tensor};
 use super::available::AvailableCopies;
 use super::loop_invariant::LoopInvariance;
 use super::quantized;
+use crate::cost::Costs;
 use crate::plan::free_values::FreeValues;
 use crate::plan::support::{self, Split};
 use crate::rules::sharding_rule::{FactorIndex, ShardingRule};
@@ -25,7 +26,7 @@ pub(super) fn splits(module: &Module, op: OpId, rule: &ShardingRule) -> Splits {
 /// Returns the input of the axis assignment for an operation; `None` if some operand or result has no sharding.
 pub(crate) fn site<'a>(
     module: &'a Module,
-    (mesh, mesh_id): (&'a Mesh, MeshId),
+    (mesh, mesh_id, costs): (&'a Mesh, MeshId, Costs),
     invariance: Option<&LoopInvariance>,
     op: OpId,
     rule: &'a ShardingRule,
@@ -53,5 +54,6 @@ pub(crate) fn site<'a>(
     }
     let is_contraction = data.kind.def().work == Work::Contraction;
     let (carried, carried_by) = (Parts::new(), ReductionKind::default());
-    Some(Site { mesh, mesh_id, kind: &data.kind, rule, splits, tensors, is_contraction, carried, carried_by })
+    let kind = &data.kind;
+    Some(Site { mesh, mesh_id, costs, kind, rule, splits, tensors, is_contraction, carried, carried_by })
 }

@@ -19,7 +19,6 @@
 use shardc_ir::{DimSharding, Module, OpId, OpKind, TensorSharding, TensorType, ValueId};
 use smallvec::SmallVec;
 
-use crate::cost;
 use crate::reshard::Planner;
 
 /// The maximum number of recomputed operations.
@@ -44,7 +43,7 @@ pub(super) fn earlier_reshard(
 ) -> Option<EarlierReshard> {
     let mut least = cost_of(module, planner, value, to)?;
     // A local slice has no communication to save.
-    if least < cost::START {
+    if least < planner.costs().start() {
         return None;
     }
     let (mut at, mut wanted) = (value, to.clone());
@@ -54,7 +53,7 @@ pub(super) fn earlier_reshard(
         let Some(op) = module.def_op(at) else { break };
         let Some((source, before)) = operand_sharding(module, op, &wanted) else { break };
         // The operations are recomputed on the resharded value; the original values stay for their other users.
-        compute += cost::compute(0.0, local_bytes(module, planner, at, &wanted)?);
+        compute += planner.costs().compute(0.0, local_bytes(module, planner, at, &wanted)?);
         again.push((op, wanted));
         let moved = cost_of(module, planner, source, &before)?;
         if moved + compute < least {

@@ -28,6 +28,7 @@ use shardc_ir::{
 
 use super::Planning;
 use crate::analysis::regions::program_regions;
+use crate::cost::{CostModel, Costs};
 
 /// The pass `expand-sharded-ops`: decomposes operations that cannot be partitioned along a sharded dimension.
 ///
@@ -39,12 +40,12 @@ pub(crate) fn expand_sharded_ops(
     planning: &mut Planning,
 ) -> Result<(), Vec<Diagnostic>> {
     let (body, mesh) = planning.place(module, func)?;
-    planning.between_steps = split_into_steps(module, body, mesh);
+    planning.between_steps = split_into_steps(module, body, mesh, &planning.costs);
     Ok(())
 }
 
 /// Expands operations in `body` and its nested regions, in which all values have closed shardings. Returns the reshards between the steps.
-fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHashSet<OpId> {
+fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId, model: &CostModel) -> FxHashSet<OpId> {
     let mut reshards = FxHashSet::default();
     // Only FFTs and sorts need the uses of values, and few programs have either.
     let needs_uses = |&op: &OpId| matches!(module.ops[op].kind, OpKind::Fft { .. } | OpKind::Sort { .. });
@@ -52,6 +53,7 @@ fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHash
         .iter()
         .any(|&region| module.regions[region].ops.iter().any(needs_uses))
         .then(|| module.uses());
+    let costs = model.on(&module.meshes[mesh]);
     let mut rw = Rewriter::new(module);
     for region in program_regions(rw.module, body) {
         let is_candidate = |&op: &OpId| {
@@ -72,7 +74,7 @@ fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHash
         }
         rw.enter(region);
         while let Some(op) = rw.next_op() {
-            let mut steps = Steps { rw: &mut rw, mesh, at: op, reshards: &mut reshards };
+            let mut steps = Steps { rw: &mut rw, mesh, at: op, reshards: &mut reshards, costs };
             // `None` means that the operation needs no expansion.
             let _ = match &steps.rw.module.ops[op].kind {
                 OpKind::Reduce { dims } => {
@@ -106,6 +108,7 @@ pub(super) struct Steps<'a, 'm> {
     pub(super) mesh: MeshId,
     pub(super) at: OpId,
     reshards: &'a mut FxHashSet<OpId>,
+    pub(super) costs: Costs,
 }
 
 impl Steps<'_, '_> {

@@ -16,15 +16,15 @@
 //! ```
 
 use shardc_ir::{
-    BinaryOp, Build, CompareDirection, CompareType, DType, DimSharding, Module, OpId, OpKind, PadSpec,
-    RegionId, ScatterSpec, SizeList, TensorType, ValueDef, ValueId,
+    AxisList, AxisRef, BinaryOp, Build, CompareDirection, CompareType, DType, DimSharding, Module, OpId,
+    OpKind, PadSpec, RegionId, ScatterSpec, SizeList, TensorType, ValueDef, ValueId,
 };
 use smallvec::SmallVec;
 
 use super::Steps;
 use crate::analysis::integer_fold::{IntegerFold, Progression};
 use crate::analysis::reducer::exact_zero;
-use crate::cost;
+use crate::cost::Costs;
 use crate::plan::support::single_windows;
 use crate::windows::{Along, Exchange, is_windowed, transfers};
 
@@ -199,11 +199,15 @@ impl Steps<'_, '_> {
             return Some(grow);
         }
         // An all-gathered update is written in place, but a `select` reads and writes the entire tensor.
-        let gather = (0..ty.rank()).filter(|&d| grow[d] == Grow::Pad).map(|d| mesh.axes_size(&dims[d].axes));
-        let parts = gather.product::<i64>() as f64;
+        let gathered_axes: AxisList = (0..ty.rank())
+            .filter(|&d| grow[d] == Grow::Pad)
+            .flat_map(|d| dims[d].axes.iter().copied())
+            .collect();
+        let parts = mesh.axes_size(&gathered_axes) as f64;
+        let along = self.along(&gathered_axes);
         let bytes = |shape: &[i64]| self.local_bytes(ty, shape, dims);
-        let gathered = cost::all_gather(bytes(shape) * parts, parts);
-        let pays_off = pad.is_some_and(|pad| pad + 3.0 * cost::local_copy(bytes(&ty.shape)) <= gathered);
+        let gathered = along.all_gather(bytes(shape) * parts, parts);
+        let pays_off = pad.is_some_and(|pad| pad + 3.0 * self.costs.local_copy(bytes(&ty.shape)) <= gathered);
         if parts > 1.0 && pays_off {
             return Some(grow);
         }
@@ -214,6 +218,11 @@ impl Steps<'_, '_> {
             *grow = Grow::Write;
         }
         Some(grow)
+    }
+
+    /// Returns the costs of collectives along these axes.
+    fn along(&self, axes: &[AxisRef]) -> Costs {
+        self.costs.along(axes.iter().map(|axis| axis.axis))
     }
 
     /// Returns the bytes of a tensor of this shape on each device.
@@ -237,7 +246,8 @@ impl Steps<'_, '_> {
             row[d] = 1;
             let row_bytes = self.local_bytes(ty, &row, dims);
             for transfer in transfers(kind, &[from, &[]], &|_| false, to, Along::Result(d), k)? {
-                sum += Exchange::price(&transfer.held, &transfer.window, row_bytes)?.cost;
+                sum +=
+                    Exchange::price(&transfer.held, &transfer.window, row_bytes, self.along(&dim.axes))?.cost;
             }
         }
         Some(sum)

@@ -20,6 +20,7 @@
 use shardc_ir::{DType, DimSharding, OpKind, PadSpec, SizeList, SliceSpec, ValueId};
 
 use super::Steps;
+use crate::cost::Costs;
 use crate::windows::{Along, Exchange, transfers};
 
 /// Consecutive dimensions of the operand that become consecutive dimensions of the result, as half-open ranges.
@@ -119,7 +120,7 @@ impl Steps<'_, '_> {
         };
         // This `pad` adds or removes only padding: operand and result have the same elements, starting at the first.
         let moves = pad(wanted - held, at, flat(held).len());
-        if wanted != held && !can_move(&moves, &flat(held), &flat(wanted), at, k) {
+        if wanted != held && !can_move(&moves, [&flat(held), &flat(wanted)], at, k, self.costs) {
             return None;
         }
 
@@ -166,11 +167,11 @@ impl Steps<'_, '_> {
 }
 
 /// Whether a halo exchange between neighbors can implement `kind`, a pad along dimension `dim` in `k` blocks.
-fn can_move(kind: &OpKind, from: &[i64], to: &[i64], dim: usize, k: i64) -> bool {
+fn can_move(kind: &OpKind, [from, to]: [&[i64]; 2], dim: usize, k: i64, costs: Costs) -> bool {
     let Some(transfers) = transfers(kind, &[from, &[]], &|_| false, to, Along::Result(dim), k) else {
         return false;
     };
-    transfers.iter().all(|t| Exchange::price(&t.held, &t.window, 1.0).is_some())
+    transfers.iter().all(|t| Exchange::price(&t.held, &t.window, 1.0, costs).is_some())
 }
 
 #[cfg(test)]

@@ -78,6 +78,6 @@ pub(crate) fn replicate_small_dims(
     let (body, mesh) = planning.place(module, func)?;
     let declared: Vec<Option<ShardingId>> =
         module.funcs[func].res_shardings.iter().map(|sharding| sharding.expand()).collect();
-    small_dims::remove_axes(module, body, mesh, &declared);
+    small_dims::remove_axes(module, body, mesh, &declared, &planning.costs);
     Ok(())
 }

@@ -30,7 +30,7 @@ use shardc_ir::{
 };
 
 use crate::analysis::regions::program_parts;
-use crate::cost;
+use crate::cost::{CostModel, Costs};
 use crate::plan::support::planning_rule;
 use crate::reshard::{Planner, path_bytes};
 use crate::rules::rule_of;
@@ -45,6 +45,7 @@ pub(crate) fn remove_axes(
     body: RegionId,
     mesh_id: MeshId,
     declared: &[Option<ShardingId>],
+    model: &CostModel,
 ) {
     let mesh = module.meshes[mesh_id].clone();
     let mut classes = Classes::default();
@@ -66,7 +67,7 @@ pub(crate) fn remove_axes(
     for node in 0..arguments {
         classes.pin(node);
     }
-    let mut planner = Planner::new(&mesh);
+    let mut planner = Planner::new(&mesh, model);
     let returns = module.terminator(body);
     for &op in &ops {
         classes.link(module, op, (returns == Some(op)).then_some(declared));
@@ -298,7 +299,7 @@ impl Classes {
                 let root = self.root(node);
                 let row = row_bytes(module, planner.mesh(), result);
                 let rows = module.shape(result)[dim] as f64;
-                self.class[root].whole.cost += cost::local_copy((rows - 1.0) * row);
+                self.class[root].whole.cost += planner.costs().local_copy((rows - 1.0) * row);
                 let source = has(&rule.operands, factor).and_then(|(i, d)| Some((*data.operands.get(i)?, d)));
                 let Some((operand, from)) = source else { continue };
                 let is_split =
@@ -306,11 +307,13 @@ impl Classes {
                 if self.of(operand, from).is_some() || !is_split {
                     continue;
                 }
-                let k = module.shardings.sharding_of(result).map_or(1, |s| s.shards(planner.mesh(), dim));
-                match slice_price(module, op, from, k, row) {
+                let axes = module.shardings.sharding_of(result).map_or(&[][..], |s| s.axes(dim));
+                let k = planner.mesh().axes_size(axes);
+                let costs = planner.costs().along(axes.iter().map(|axis| axis.axis));
+                match slice_price(module, op, (from, k), row, costs) {
                     Some(brought) => {
                         let (group, bytes) = (k as f64, rows * row);
-                        let cost = cost::all_reduce(bytes, group);
+                        let cost = costs.all_reduce(bytes, group);
                         self.class[root].kept += brought;
                         self.class[root].whole += Price { cost, sent: 2.0 * bytes * (group - 1.0) / group };
                     }
@@ -369,7 +372,13 @@ fn gather_price(module: &Module, planner: &mut Planner<'_>, (value, dim): (Value
 }
 
 /// Returns the price of moving the rows of a slice of dimension `dim` to the first devices; `None` for other operations.
-fn slice_price(module: &Module, op: OpId, dim: usize, k: i64, row_bytes: f64) -> Option<Price> {
+fn slice_price(
+    module: &Module,
+    op: OpId,
+    (dim, k): (usize, i64),
+    row_bytes: f64,
+    costs: Costs,
+) -> Option<Price> {
     let data = &module.ops[op];
     let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
     let (from, to) = (module.shape(operand), module.shape(result));
@@ -378,7 +387,7 @@ fn slice_price(module: &Module, op: OpId, dim: usize, k: i64, row_bytes: f64) ->
     }
     let mut price = Price::default();
     for transfer in transfers(&data.kind, &[from], &|_| false, to, Along::Result(dim), k)? {
-        price += match Exchange::price(&transfer.held, &transfer.window, row_bytes) {
+        price += match Exchange::price(&transfer.held, &transfer.window, row_bytes, costs) {
             Some(price) => Price { cost: price.cost, sent: price.sent },
             None => Price { cost: f64::INFINITY, sent: f64::INFINITY },
         };

@@ -9,6 +9,7 @@ use super::is_worthwhile;
 use super::ranges::{
     ComputedRanges, OperandDims, Price, Range, Ranges, Search, dims_of, part_of, rule_of_ranges,
 };
+use crate::cost::CostModel;
 use crate::plan::line::Line;
 
 /// The concatenations of a region to remove: their users use the concatenated ranges instead.
@@ -80,7 +81,7 @@ impl Joins {
             let mut read = operands.iter().enumerate().filter_map(|(i, v)| Some((i, *carried.get(v)?)));
             match (read.next(), read.next()) {
                 (None, _) => {
-                    if let Some(candidate) = Candidate::of(module, op) {
+                    if let Some(candidate) = Candidate::of(module, op, search.model) {
                         carried.insert(module.ops[op].results[0], (candidates.len(), candidate.join.dim));
                         candidates.push(candidate);
                     }
@@ -215,13 +216,13 @@ fn like(rw: &mut Rewriter<'_>, op: OpId, kind: OpKind, operands: &[ValueId]) -> 
 
 impl Candidate {
     /// Returns the candidate for a concatenation, if result and operands are evenly sharded by the same axes along its dimension.
-    fn of(module: &Module, op: OpId) -> Option<Candidate> {
+    fn of(module: &Module, op: OpId, model: &CostModel) -> Option<Candidate> {
         let data = &module.ops[op];
         let (&OpKind::Concatenate { dim }, &[result]) = (&data.kind, data.results.as_slice()) else {
             return None;
         };
         let dim = dim as usize;
-        let line = Line::of(module, result, dim)?;
+        let line = Line::of(module, result, dim, model)?;
         data.operands.iter().all(|&part| line.splits_evenly(module, result, part)).then_some(())?;
         let before = line.cost(module, &data.kind, &data.operands, result).unwrap_or(f64::INFINITY);
         (before > 0.0).then_some(())?;
@@ -276,7 +277,7 @@ impl Candidate {
         let end = match to {
             None => is_product.then_some(End::Sums(dims))?,
             Some(to) if is_product || matches!(data.kind, OpKind::Reduce { .. }) => {
-                self.price.cost += self.cost_of_join(module, result, to)?;
+                self.price.cost += self.cost_of_join(search, result, to)?;
                 End::Joins(dims, to)
             }
             Some(to) => {
@@ -289,9 +290,9 @@ impl Candidate {
     }
 
     /// Returns the cost of concatenating the ranges along a dimension of a value.
-    fn cost_of_join(&self, module: &Module, value: ValueId, dim: usize) -> Option<f64> {
-        let line = Line::of(module, value, dim)?;
-        let shape = module.shape(value);
+    fn cost_of_join(&self, search: &Search<'_>, value: ValueId, dim: usize) -> Option<f64> {
+        let line = Line::of(search.module, value, dim, search.model)?;
+        let shape = search.module.shape(value);
         let mut parts: Vec<SmallVec<[i64; 4]>> = Vec::new();
         for &(start, limit) in &self.join.ranges {
             ((limit - start) % line.k == 0).then_some(())?;
@@ -309,7 +310,7 @@ impl Candidate {
         !self.is_needed
             && reads == self.reads
             && !self.ends.is_empty()
-            && is_worthwhile(self.before, self.price.cost)
+            && is_worthwhile(self.before, self.price.cost, search.model.of_links())
     }
 }
 

@@ -40,13 +40,13 @@ use self::ranges::{ComputedRanges, Range, Ranges, Search};
 use super::free_values::FreeValues;
 use super::line::Line;
 use crate::analysis::regions::program_regions;
-use crate::cost;
+use crate::cost::{CostModel, Costs};
 
 /// The new cost must be below this fraction of the old cost, since the matmuls become smaller and more numerous.
 const WORTHWHILE: f64 = 0.8;
 
 /// Unfuses matmuls in `body` and its nested regions, after propagation, if the cost decreases enough (see [`is_worthwhile`]).
-pub(crate) fn unfuse_products(module: &mut Module, body: RegionId) {
+pub(crate) fn unfuse_products(module: &mut Module, body: RegionId, model: &CostModel) {
     let mut known = None;
     for region in program_regions(module, body) {
         let is_fused =
@@ -56,7 +56,7 @@ pub(crate) fn unfuse_products(module: &mut Module, body: RegionId) {
         }
         let (readers, free) =
             known.get_or_insert_with(|| (UseCounts::under(module, body), FreeValues::under(module, body)));
-        let found = Found::of(module, region, readers, free);
+        let found = Found::of(module, region, readers, free, model);
         if !found.is_empty() {
             found.carry_out(module, region, readers);
         }
@@ -64,8 +64,8 @@ pub(crate) fn unfuse_products(module: &mut Module, body: RegionId) {
 }
 
 /// Whether reducing the cost from `before` to `after` saves enough.
-fn is_worthwhile(before: f64, after: f64) -> bool {
-    after < WORTHWHILE * before && before - after >= cost::START
+fn is_worthwhile(before: f64, after: f64, costs: Costs) -> bool {
+    after < WORTHWHILE * before && before - after >= costs.start()
 }
 
 /// The rewrites of a region.
@@ -78,11 +78,17 @@ struct Found {
 }
 
 impl Found {
-    fn of(module: &Module, region: RegionId, readers: &UseCounts, free: &FreeValues) -> Found {
+    fn of(
+        module: &Module,
+        region: RegionId,
+        readers: &UseCounts,
+        free: &FreeValues,
+        model: &CostModel,
+    ) -> Found {
         let local: FxHashSet<OpId> = module.regions[region].ops.iter().copied().collect();
-        let mut search = Search::new(Ranges { readers, local: &local }, module, free);
+        let mut search = Search::new(Ranges { readers, local: &local }, module, free, model);
         let mut slices = FxHashMap::default();
-        for (value, fused) in sliced(module, region) {
+        for (value, fused) in sliced(module, region, model) {
             if fused.ops.len() == readers.get(value) as usize && search.pays_off(value, &fused) {
                 slices.extend(fused.ops);
             }
@@ -126,7 +132,7 @@ struct Sliced {
 }
 
 /// Returns the values that a region slices along a sharded dimension, if the same axes evenly shard the slices.
-fn sliced(module: &Module, region: RegionId) -> IndexMap<ValueId, Sliced, FxBuildHasher> {
+fn sliced(module: &Module, region: RegionId, model: &CostModel) -> IndexMap<ValueId, Sliced, FxBuildHasher> {
     let mut found: IndexMap<ValueId, Sliced, FxBuildHasher> = IndexMap::default();
     for &op in &module.regions[region].ops {
         let data = &module.ops[op];
@@ -136,7 +142,7 @@ fn sliced(module: &Module, region: RegionId) -> IndexMap<ValueId, Sliced, FxBuil
             continue;
         };
         let Some(dim) = spec.cut_dim(module.shape(value)) else { continue };
-        let Some(line) = Line::of(module, value, dim) else { continue };
+        let Some(line) = Line::of(module, value, dim, model) else { continue };
         if !line.splits_evenly(module, value, result) {
             continue;
         }
@@ -154,15 +160,16 @@ fn sliced(module: &Module, region: RegionId) -> IndexMap<ValueId, Sliced, FxBuil
 #[cfg(test)]
 mod tests {
     use super::is_worthwhile;
-    use crate::cost;
+    use crate::cost::Costs;
     use crate::plan::testing::{Around, around};
 
     #[test]
     fn a_rewrite_saves_a_fifth_and_the_start_of_a_collective() {
-        let start = cost::START;
-        assert!(is_worthwhile(10.0 * start, 7.9 * start));
-        assert!(!is_worthwhile(10.0 * start, 8.0 * start));
-        assert!(!is_worthwhile(1.1 * start, 0.2 * start));
+        let costs = Costs::default();
+        let start = costs.start();
+        assert!(is_worthwhile(10.0 * start, 7.9 * start, costs));
+        assert!(!is_worthwhile(10.0 * start, 8.0 * start, costs));
+        assert!(!is_worthwhile(1.1 * start, 0.2 * start, costs));
     }
 
     /// Unfuses a matmul of `rows` rows whose 768 columns are sharded, with these users.

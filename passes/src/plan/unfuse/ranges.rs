@@ -8,6 +8,7 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::{Sliced, is_worthwhile};
+use crate::cost::CostModel;
 use crate::plan::free_values::FreeValues;
 use crate::plan::line::{Line, is_plain};
 use crate::rules::rule_of;
@@ -177,6 +178,7 @@ pub(super) struct Search<'a> {
     pub(super) ranges: Ranges<'a>,
     pub(super) module: &'a Module,
     free: &'a FreeValues,
+    pub(super) model: &'a CostModel,
     /// The slices that earlier rewrites of the region need; they are not charged again.
     paid: FxHashSet<Range>,
 }
@@ -195,8 +197,13 @@ pub(super) struct Price {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(ranges: Ranges<'a>, module: &'a Module, free: &'a FreeValues) -> Self {
-        Search { ranges, module, free, paid: FxHashSet::default() }
+    pub(super) fn new(
+        ranges: Ranges<'a>,
+        module: &'a Module,
+        free: &'a FreeValues,
+        model: &'a CostModel,
+    ) -> Self {
+        Search { ranges, module, free, model, paid: FxHashSet::default() }
     }
 
     /// Whether the slices of `value` should be computed as separate matmuls. If so, the slices that the new matmuls need are recorded as
@@ -213,7 +220,7 @@ impl<'a> Search<'a> {
                 return false;
             }
         }
-        let pays_off = price.products > 0 && is_worthwhile(sliced.cost, price.cost);
+        let pays_off = price.products > 0 && is_worthwhile(sliced.cost, price.cost, self.model.of_links());
         if pays_off {
             self.pay(price);
         }
@@ -260,7 +267,7 @@ impl<'a> Search<'a> {
         if self.free.is_free(value) {
             return Some(0.0);
         }
-        let Some(line) = Line::of(self.module, value, dim) else { return Some(0.0) };
+        let Some(line) = Line::of(self.module, value, dim, self.model) else { return Some(0.0) };
         if (limit - start) % line.k != 0 {
             return None;
         }

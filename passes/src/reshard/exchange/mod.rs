@@ -12,11 +12,11 @@
 mod rounds;
 mod world;
 
-use shardc_ir::{AxisList, Mesh, SizeList, TensorSharding};
+use shardc_ir::{AxisList, AxisRef, Mesh, SizeList, TensorSharding};
 
 use self::rounds::{ALIKE, Edge, MAX_ROUNDS, edges, rounds, volume};
 use self::world::{Cut, World};
-use crate::cost;
+use crate::cost::Costs;
 use crate::sharding::axes::{Parts, parts};
 
 /// An integer for each device that takes part in an exchange; `None` for a device that does not use it.
@@ -74,26 +74,25 @@ impl Exchange {
     /// Plans the exchange of a value of shape `shape` whose dimensions are sharded by `from` before and by `to` after. Returns `None` if
     /// the exchange needs too many rounds or involves too many devices.
     pub(crate) fn new(
-        mesh: &Mesh,
+        (mesh, costs): (&Mesh, Costs),
         from: &[Parts],
         to: &[Parts],
         shape: &[i64],
         element_bytes: f64,
     ) -> Option<Exchange> {
         let world = World::new(mesh, from, to, shape)?;
-        let start = cost::START / element_bytes;
         let whole = vec![Cut::NOT; world.dims.len()];
         let lacking = world.lacking() as f64 * element_bytes;
         let mut work = 0;
-        let mut best = Exchange::cut(&world, &whole, start, element_bytes, &mut work);
+        let mut best = Exchange::cut(&world, &whole, costs, element_bytes, &mut work);
         for cuts in finer(&world) {
             let is_close = best.as_ref().is_some_and(|best| best.sent(element_bytes) <= CLOSE * lacking);
             if is_close || work >= MAX_WORK {
                 break;
             }
-            let other = Exchange::cut(&world, &cuts, start, element_bytes, &mut work);
+            let other = Exchange::cut(&world, &cuts, costs, element_bytes, &mut work);
             let cost = |exchange: &Option<Exchange>| {
-                exchange.as_ref().map_or(f64::INFINITY, |exchange| exchange.cost(element_bytes))
+                exchange.as_ref().map_or(f64::INFINITY, |exchange| exchange.cost(element_bytes, costs))
             };
             if cost(&other) < cost(&best) {
                 best = other;
@@ -109,27 +108,29 @@ impl Exchange {
 
     /// Plans the exchange between two shardings; see [`Exchange::new`].
     pub(crate) fn between(
-        mesh: &Mesh,
+        on: (&Mesh, Costs),
         shardings: [&TensorSharding; 2],
         shape: &[i64],
         element_bytes: f64,
     ) -> Option<Exchange> {
         let [from, to] =
-            shardings.map(|s| s.dims.iter().map(|dim| parts(mesh, &dim.axes)).collect::<Vec<Parts>>());
-        Exchange::new(mesh, &from, &to, shape, element_bytes)
+            shardings.map(|s| s.dims.iter().map(|dim| parts(on.0, &dim.axes)).collect::<Vec<Parts>>());
+        Exchange::new(on, &from, &to, shape, element_bytes)
     }
 
     /// Plans an exchange of boxes that are cut further by `cuts`, and adds the planning work to `work`.
     fn cut(
         world: &World,
         cuts: &[Cut],
-        start: f64,
+        costs: Costs,
         element_bytes: f64,
         work: &mut usize,
     ) -> Option<Exchange> {
         // A device may also send to itself the elements that it keeps. If some device keeps nothing, sending them does not increase the
         // maximum number of received elements over all devices. All devices then receive the same amount in the rounds.
         let close = CLOSE * world.lacking() as f64;
+        // The elements whose transfer takes as long as a launch.
+        let start = costs.start() / along(costs, &world.axes).sent(element_bytes);
         let ways = [true, false].into_iter().filter_map(|keeps| {
             let edges = edges(world, cuts, keeps)?;
             let mut best: Option<(f64, Exchange)> = None;
@@ -142,7 +143,7 @@ impl Exchange {
                 *work += edges.len() * rounds.as_ref().map_or(MAX_ROUNDS, Vec::len);
                 let Some(rounds) = rounds else { continue };
                 let exchange = Exchange::of(world, &edges, &rounds, keeps);
-                let cost = exchange.cost(element_bytes);
+                let cost = exchange.cost(element_bytes, costs);
                 if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                     best = Some((cost, exchange));
                 }
@@ -231,19 +232,24 @@ impl Exchange {
         rounds.map(|round| volume(&round.sizes) as f64 * element_bytes).sum()
     }
 
-    /// Returns the cost of the exchange, in bytes that a device sends.
-    pub(crate) fn cost(&self, element_bytes: f64) -> f64 {
+    /// Returns the cost of the exchange.
+    pub(crate) fn cost(&self, element_bytes: f64, costs: Costs) -> f64 {
         let starts = self.starts() as f64;
         // Each slab is copied once when it is cut out of the sender's block, and again to trim it if it extends beyond the receiver's
         // block. Writing slabs to the block is part of receiving, as in other collectives. One byte is added so that collectives over axes
         // are preferred at equal cost.
         let copies = |round: &Round| if round.sticks_out() { 2 } else { 1 };
         let copied: i64 = self.rounds.iter().map(|round| volume(&round.sizes) * copies(round)).sum();
-        self.sent(element_bytes)
-            + starts * cost::START
-            + cost::local_copy(copied as f64 * element_bytes)
+        along(costs, &self.axes).sent(self.sent(element_bytes))
+            + starts * costs.start()
+            + costs.local_copy(copied as f64 * element_bytes)
             + 1.0
     }
+}
+
+/// Returns the costs of collectives along these axes.
+fn along(costs: Costs, axes: &[AxisRef]) -> Costs {
+    costs.along(axes.iter().map(|axis| axis.axis))
 }
 
 /// Returns those elements of a device's new block that the device already has, as an edge from the device to itself.

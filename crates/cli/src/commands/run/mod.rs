@@ -25,6 +25,7 @@ use crate::args::RunArgs;
 use crate::job;
 use crate::output::Outputs;
 use crate::processes::{self, Place};
+use crate::target::Chosen;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
@@ -41,7 +42,9 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     let inputs: Vec<_> = given.into_iter().chain([args.input.named()]).collect();
     let mut files = Outputs::plan(&args.how.outputs(&[saved.filter(|_| is_first)]), &inputs)?;
     let target = args.state.save.as_deref().map(|place| save::target(place, &args.state)).transpose()?;
-    let mut job_of_program = job::partition(&args.input, &args.how.for_target(kind(&args.device), None), ui)?;
+    let plugin = kind(&args.device);
+    let how = args.how.for_plugin(plugin, Chosen::of_plugin(plugin));
+    let mut job_of_program = job::partition(&args.input, &how, ui)?;
     let sources = arguments::open(&args.state)?;
 
     let processes = job.map(Processes::connect).transpose().map_err(runtime_error)?;

@@ -66,6 +66,7 @@ mod error;
 #[cfg(feature = "runtime")]
 pub mod exec;
 pub mod explain;
+mod folding;
 mod located;
 #[cfg(feature = "strategy")]
 pub mod lora;

@@ -71,9 +71,11 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  shardc explain step.mlir\n  shardc explain step.mlir --value %5\n  \
         shardc explain step.mlir --line 120\n  shardc explain step.mlir --collective 3\n  \
+        shardc explain step.mlir --kind all_reduce --class activation --min-bytes 1MiB\n  \
         shardc explain step.mlir --html step.html --json step.json\n\n\
-        Output: by default, an overview of shardings, conflicts and collectives. For a value, its sharding, and for each axis the \
-        annotation from which it comes and the operations that propagated it."
+        Output: by default, an overview of shardings, conflicts and collectives. Collectives of repeated layers are shown once, with \
+        their number. A remedy is a change of annotations with which the program was partitioned again. For a value, its sharding, and \
+        for each axis the annotation from which it comes and the operations that propagated it."
     )]
     Explain(ExplainArgs),
     /// Write a program that returns the gradient of a result with respect to some arguments

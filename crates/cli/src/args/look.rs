@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use shardc::Diagnostic;
+use shardc::explain::OperandClass;
 
 use super::program::{AnnotationArgs, InlineArgs, InputArgs, RuleArgs, number_of_bytes};
 
@@ -26,6 +28,12 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "K", group = "question")]
     pub(crate) collective: Option<usize>,
     #[command(flatten)]
+    pub(crate) select: SelectArgs,
+    /// The number of groups of equal collectives for which a remedy is searched, largest first; each takes up to three
+    /// partitions of the program
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) remedies: usize,
+    #[command(flatten)]
     pub(crate) inline: InlineArgs,
     #[command(flatten)]
     pub(crate) rules: RuleArgs,
@@ -38,6 +46,33 @@ pub(crate) struct ExplainArgs {
     /// Write the answer to a file as an HTML page; - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+}
+
+/// Which collectives are explained.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Selection of collectives")]
+pub(crate) struct SelectArgs {
+    /// Explain only collectives of this kind, such as all_reduce; may be repeated
+    #[arg(long, value_name = "KIND", value_delimiter = ',', conflicts_with = "question")]
+    pub(crate) kind: Vec<String>,
+    /// Explain only collectives along this mesh axis; may be repeated
+    #[arg(long, value_name = "AXIS", value_delimiter = ',', conflicts_with = "question")]
+    pub(crate) axis: Vec<String>,
+    /// Explain only collectives whose operands have this class: weight, activation, gradient, optimizer or batch; may be
+    /// repeated
+    #[arg(long, value_name = "CLASS", value_delimiter = ',', conflicts_with = "question", value_parser = operand_class)]
+    pub(crate) class: Vec<OperandClass>,
+    /// Explain only groups of equal collectives for which a device sends this many bytes in one execution ("1MiB")
+    #[arg(long, value_name = "BYTES", default_value = "0", conflicts_with = "question", value_parser = number_of_bytes)]
+    pub(crate) min_bytes: u64,
+}
+
+/// Parses the name of a class of operands.
+fn operand_class(text: &str) -> Result<OperandClass, String> {
+    text.parse().map_err(|error: Diagnostic| {
+        let hint = error.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        format!("{}{hint}", error.message)
+    })
 }
 
 #[derive(Args, Debug)]

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use shardc::rules::{Callee, RuleFile, RuleParseError};
 use shardc::runtime::PluginKind;
-use shardc::{CleanOptions, Compiler, DimSize, DimSizeError, Error, Module, Output, Stage};
+use shardc::{CleanOptions, Compiler, Diagnostic, DimSize, DimSizeError, Error, Module, Output, Stage};
 use shardc_passes::annotations::spec::Annotation;
 
 use crate::args::{
@@ -210,13 +210,22 @@ fn needs_partitions(module: &Module, target: Option<PluginKind>) -> bool {
     target == Some(PluginKind::Tpu) && module.ops.values().any(|op| op.kind.is_ragged_all_to_all())
 }
 
-/// Like [`partition`], but the pipeline ends early if `stop` requests it.
-pub(crate) fn partition_until(
+/// A program with the annotations of the options, and the compiler that partitions it.
+pub(crate) struct Prepared {
+    pub(crate) compiler: Compiler,
+    pub(crate) source: Source,
+    pub(crate) module: Module,
+    /// Warnings of the strategy.
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+/// Reads the input, and annotates it by the strategy of the options. `begin` is called before the program is parsed.
+pub(crate) fn prepare(
     input: &InputArgs,
     how: &HowArgs,
-    stop: Option<&StopArgs>,
     ui: &Ui,
-) -> Result<Ran> {
+    begin: &mut dyn FnMut(),
+) -> Result<Prepared> {
     let mut chosen = how.strategy.chosen(how.strict, ui)?;
     if let (Some(chosen), Some(machine)) = (&mut chosen, how.machine) {
         chosen.settings = chosen.settings.for_machine(machine.into());
@@ -230,10 +239,8 @@ pub(crate) fn partition_until(
     if let (Some(bytes), None) = (chosen.as_ref().and_then(|c| c.settings.bucket_bytes), how.combine_bytes) {
         compiler = compiler.clean(CleanOptions { combine_bytes: bytes, ..how.clean_options() });
     }
-    let mut progress = ui.progress();
-    let mut watch = Watch::new(&how.observe, stop, &mut progress)?;
     let source = Source::read(&input.input)?;
-    watch.stage(Stage::Read);
+    begin();
     let mut module = Compiler::parse(&source.bytes).map_err(|e| source.explain(&e))?;
     if how.spmd_mode.is_none() && needs_partitions(&module, how.target) {
         compiler = compiler.spmd_mode(shardc::SpmdMode::Partition);
@@ -246,6 +253,20 @@ pub(crate) fn partition_until(
         }
         None => Vec::new(),
     };
+    Ok(Prepared { compiler, source, module, warnings })
+}
+
+/// Like [`partition`], but the pipeline ends early if `stop` requests it.
+pub(crate) fn partition_until(
+    input: &InputArgs,
+    how: &HowArgs,
+    stop: Option<&StopArgs>,
+    ui: &Ui,
+) -> Result<Ran> {
+    let mut progress = ui.progress();
+    let mut watch = Watch::new(&how.observe, stop, &mut progress)?;
+    let Prepared { compiler, source, module, warnings } =
+        prepare(input, how, ui, &mut || watch.stage(Stage::Read))?;
     let output = compiler.partition_observed(module, &mut watch).map_err(|e| {
         let reproducer = reproducer::write(e, &source, &watch);
         source.explain(&reproducer)

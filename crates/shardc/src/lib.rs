@@ -76,6 +76,7 @@ pub mod plan;
 #[cfg(feature = "graph")]
 mod report;
 pub mod rules;
+pub mod snapshot;
 #[cfg(feature = "strategy")]
 pub mod strategy;
 #[cfg(feature = "runtime")]

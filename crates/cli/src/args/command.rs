@@ -9,7 +9,7 @@ use super::checkpoint::CheckpointArgs;
 use super::derivative::DerivativeArgs;
 use super::device::{CompileArgs, RunArgs, VerifyArgs};
 use super::launch::LaunchArgs;
-use super::look::{ExplainArgs, LintArgs, OpsArgs};
+use super::look::{DiffArgs, ExplainArgs, LintArgs, OpsArgs, SnapshotArgs};
 use super::opt::OptArgs;
 use super::partition::{PartitionArgs, PropagateArgs};
 use super::plugin::PluginArgs;
@@ -78,6 +78,21 @@ pub(crate) enum Command {
         for each axis the annotation from which it comes and the operations that propagated it."
     )]
     Explain(ExplainArgs),
+    /// Write a short text about the partitioned program, to commit beside a model and compare in CI
+    #[command(after_help = "Examples:\n  shardc snapshot step.mlir -o step.snapshot\n  \
+        shardc snapshot plain.mlir --fsdp full_shard --mesh fsdp=64 -o plain.snapshot\n  \
+        shardc snapshot step.mlir --format json\n\n\
+        Output: the mesh, the shardings of arguments and results, the collectives by kind and mesh axes with their bytes, the estimated \
+        memory of a device, and the warnings by code.")]
+    Snapshot(Box<SnapshotArgs>),
+    /// Compare two versions of a program, or their snapshots, and fail if they send more or need more memory
+    #[command(after_help = "Examples:\n  shardc diff step.snapshot step.mlir\n  \
+        shardc diff before.mlir after.mlir --threshold 1% --threshold-memory 2%\n  \
+        shardc diff before.snapshot after.snapshot --format json\n\n\
+        Output: changed shardings, collectives, memory and warnings. For two programs, also the annotations and operations that cause \
+        each change. The options apply to both programs. Exit code: 0 no growth above the thresholds, 1 growth or a rejected program, \
+        2 wrong usage.")]
+    Diff(Box<DiffArgs>),
     /// Write a program that returns the gradient of a result with respect to some arguments
     #[command(after_help = "Examples:\n  shardc grad loss.mlir --wrt params --value -o grad.mlir\n  \
         shardc grad loss.mlir --wrt arg0,arg3 --of 1 -o grad.mlir\n  \

@@ -1,4 +1,5 @@
-//! Command-line arguments of the commands that inspect programs: `shardc explain`, `shardc lint`, `shardc ops`.
+//! Command-line arguments of the commands that inspect programs: `shardc explain`, `shardc snapshot`, `shardc diff`,
+//! `shardc lint`, `shardc ops`.
 
 use std::path::PathBuf;
 
@@ -6,7 +7,7 @@ use clap::Args;
 use shardc::Diagnostic;
 use shardc::explain::OperandClass;
 
-use super::program::{AnnotationArgs, InlineArgs, InputArgs, RuleArgs, number_of_bytes};
+use super::program::{AnnotationArgs, HowArgs, InlineArgs, InputArgs, RuleArgs, number_of_bytes};
 
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArgs {
@@ -73,6 +74,44 @@ fn operand_class(text: &str) -> Result<OperandClass, String> {
         let hint = error.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
         format!("{}{hint}", error.message)
     })
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SnapshotArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+    /// The file to which the snapshot is written; - for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DiffArgs {
+    /// The first version: a snapshot, or a program; - for standard input
+    #[arg(value_name = "A")]
+    pub(crate) before: PathBuf,
+    /// The second version: a snapshot, or a program
+    #[arg(value_name = "B")]
+    pub(crate) after: PathBuf,
+    /// The growth of the bytes that a device sends above which the exit code is 1
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent)]
+    pub(crate) threshold: f64,
+    /// The growth of the estimated peak memory of a device above which the exit code is 1; by default the value of --threshold
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub(crate) threshold_memory: Option<f64>,
+    #[command(flatten)]
+    pub(crate) annotations: AnnotationArgs,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+}
+
+/// Parses a percentage to a factor: 1.5% is 0.015.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim_end().parse::<f64>().ok();
+    let valid = number.filter(|number| number.is_finite() && *number >= 0.0);
+    valid.map(|number| number / 100.0).ok_or_else(|| "expected a percentage, as in 1% or 0.5%".to_owned())
 }
 
 #[derive(Args, Debug)]

@@ -6,6 +6,7 @@ pub(crate) mod compile;
 mod consolidate;
 mod convert;
 pub(crate) mod derivative;
+pub(crate) mod diff;
 pub(crate) mod explain;
 mod fit;
 pub(crate) mod fsdp;
@@ -19,6 +20,7 @@ pub(crate) mod partition;
 pub(crate) mod plugin;
 pub(crate) mod propagate;
 pub(crate) mod run;
+pub(crate) mod snapshot;
 pub(crate) mod verify;
 
 use shardc::{Compiler, Module};

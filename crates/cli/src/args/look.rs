@@ -30,7 +30,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) collective: Option<usize>,
     #[command(flatten)]
     pub(crate) select: SelectArgs,
-    /// The number of groups of equal collectives for which a remedy is searched, largest first; each takes up to three
+    /// The number of groups of equal collectives for which a remedy is searched, largest first; each takes up to two
     /// partitions of the program
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) remedies: usize,

@@ -25,6 +25,11 @@ pub(crate) fn run(args: &DiffArgs, ui: &Ui) -> Result<ExitCode> {
     if args.before == standard && args.after == standard {
         return Err(usage("both versions are standard input: name a file for one of them"));
     }
+    if args.how.observe.timings.is_some() || !args.how.observe.print_after.is_empty() {
+        return Err(usage(
+            "`shardc diff` does not report passes: use `shardc partition` for --timings and --print-after",
+        ));
+    }
     let before = side(&args.before, args, ui)?;
     let after = side(&args.after, args, ui)?;
     let mut diff = SnapshotDiff::between(&before.snapshot, &after.snapshot);

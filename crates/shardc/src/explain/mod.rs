@@ -94,7 +94,7 @@ pub struct ExplainOptions {
     /// Which collectives the report contains.
     pub filter: CollectiveFilter,
     /// The number of groups of equal collectives for which a remedy is searched, largest first; 0 by default. The program is partitioned
-    /// again with each change of annotations that may help, up to three for each group.
+    /// again with each change of annotations that may help, up to two for each group.
     pub remedies: usize,
 }
 

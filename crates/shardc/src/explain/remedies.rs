@@ -21,7 +21,7 @@ use crate::folding::fold;
 use crate::{Compiler, Output};
 
 /// The maximum number of candidates for a group of collectives. Each is a partition of the program.
-const CANDIDATES: usize = 3;
+const CANDIDATES: usize = 2;
 
 /// The costs of a partitioned program.
 #[derive(Clone, Copy, Debug)]

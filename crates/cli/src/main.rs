@@ -66,6 +66,8 @@ fn run(command: &Command, ui: &Ui) -> Result<ExitCode> {
         Command::Compile(args) => commands::compile::run(args, ui),
         Command::Explain(args) => commands::explain::run(args, ui),
         Command::Plan(args) => commands::plan::run(args, ui),
+        Command::Snapshot(args) => commands::snapshot::run(args, ui),
+        Command::Diff(args) => commands::diff::run(args, ui),
         Command::Ops(args) => commands::ops::run(args, ui),
         Command::Grad(args) => commands::derivative::run(args, Derivative::Gradient, ui),
         Command::Jvp(args) => commands::derivative::run(args, Derivative::Jvp, ui),

@@ -66,6 +66,7 @@ mod error;
 #[cfg(feature = "runtime")]
 pub mod exec;
 pub mod explain;
+mod folding;
 mod located;
 #[cfg(feature = "strategy")]
 pub mod lora;
@@ -76,6 +77,7 @@ pub mod plan;
 #[cfg(feature = "graph")]
 mod report;
 pub mod rules;
+pub mod snapshot;
 #[cfg(feature = "strategy")]
 pub mod strategy;
 #[cfg(feature = "runtime")]

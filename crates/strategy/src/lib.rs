@@ -26,6 +26,6 @@ pub use lora::{
     Adapted, Adapter, Bias, Layers, LinearMap, Lora, Parameters, Patterns, Reform, Side, Step, Targets,
     TargetsError, adapt,
 };
-pub use roles::{Argument, Role, RoleOverrides, Roles, UnknownRole, roles};
+pub use roles::{Argument, Role, RoleOverrides, Roles, UnknownRole, roles, roles_of_any};
 pub use settings::{Prefetch, Settings, Sharding};
 pub use units::{Part, Units, Wrap};

@@ -1,4 +1,4 @@
-//! The bytes that a partitioned program sends.
+//! The bytes that a partitioned program sends, and the floating-point operations of its matrix products.
 
 use std::collections::BTreeMap;
 
@@ -24,15 +24,54 @@ pub struct CollectiveSummary {
     pub bytes_in_run: u64,
 }
 
+/// A collective operation of a partitioned program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collective {
+    /// The operation.
+    pub op: OpId,
+    /// The function that contains it.
+    pub func: FuncId,
+    /// Whether it is in a `while` loop of the function.
+    pub in_loop: bool,
+    /// The number of its executions in one execution of the program, as in [`CollectiveSummary::runs`].
+    pub runs: u64,
+    /// The bytes that one device sends with a ring algorithm in one execution of the operation.
+    pub bytes: u64,
+}
+
+impl Collective {
+    /// The bytes that one device sends in one execution of the program.
+    #[must_use]
+    pub fn bytes_in_run(&self) -> u64 {
+        self.bytes.saturating_mul(self.runs)
+    }
+}
+
+/// Returns the collectives of a partitioned program, in program order.
+#[must_use]
+pub fn collectives(module: &Module) -> Vec<Collective> {
+    let mut out = Vec::new();
+    visit_all(module, &mut |op, Around { func, runs, in_loop }| {
+        if let Some(bytes) = bytes_sent(module, op) {
+            out.push(Collective { op, func, in_loop, runs, bytes });
+        }
+    });
+    out
+}
+
 /// Returns the collectives of a partitioned program, by kind.
 #[must_use]
 pub fn summarize(module: &Module) -> Vec<CollectiveSummary> {
     let mut kinds: BTreeMap<&str, CollectiveSummary> = BTreeMap::new();
-    let runs = runs(module);
-    for (id, func) in module.funcs.iter() {
-        if let Some(body) = func.body {
-            visit(module, body, Around { runs: runs[id], in_loop: false }, &mut kinds);
-        }
+    for collective in collectives(module) {
+        let name = module.ops[collective.op].collective_name();
+        let entry = kinds.entry(name).or_default();
+        entry.kind = name.to_owned();
+        entry.count += 1;
+        entry.in_loops += usize::from(collective.in_loop);
+        entry.bytes_sent += collective.bytes;
+        entry.runs = entry.runs.saturating_add(collective.runs);
+        entry.bytes_in_run = entry.bytes_in_run.saturating_add(collective.bytes_in_run());
     }
     kinds.into_values().collect()
 }
@@ -100,33 +139,61 @@ pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
 /// The context in which an operation is executed.
 #[derive(Clone, Copy)]
 struct Around {
+    func: FuncId,
     /// The number of executions of the operation.
     runs: u64,
     in_loop: bool,
 }
 
-fn visit<'m>(
-    module: &'m Module,
-    region: RegionId,
-    around: Around,
-    kinds: &mut BTreeMap<&'m str, CollectiveSummary>,
-) {
+/// Calls `each` with every operation of the program, in program order.
+fn visit_all(module: &Module, each: &mut dyn FnMut(OpId, Around)) {
+    let runs = runs(module);
+    for (func, data) in module.funcs.iter() {
+        if let Some(body) = data.body {
+            visit(module, body, Around { func, runs: runs[func], in_loop: false }, each);
+        }
+    }
+}
+
+fn visit(module: &Module, region: RegionId, around: Around, each: &mut dyn FnMut(OpId, Around)) {
     for &op in &module.regions[region].ops {
+        each(op, around);
         let data = &module.ops[op];
-        if let Some(sent) = bytes_sent(module, op) {
-            let name = data.collective_name();
-            let entry = kinds.entry(name).or_default();
-            entry.kind = name.to_owned();
-            entry.count += 1;
-            entry.in_loops += usize::from(around.in_loop);
-            entry.bytes_sent += sent;
-            entry.runs = entry.runs.saturating_add(around.runs);
-            entry.bytes_in_run = entry.bytes_in_run.saturating_add(sent.saturating_mul(around.runs));
-        }
         let in_loop = around.in_loop || matches!(data.kind, OpKind::While);
-        let inside = Around { runs: runs_inside(module, op, around.runs), in_loop };
+        let inside = Around { runs: runs_inside(module, op, around.runs), in_loop, ..around };
         for &inner in &data.regions {
-            visit(module, inner, inside, kinds);
+            visit(module, inner, inside, each);
         }
+    }
+}
+
+/// Returns the floating-point operations of the matrix products and convolutions that one device does in one execution of the program.
+#[must_use]
+pub fn product_operations(module: &Module) -> f64 {
+    let mut sum = 0.0;
+    visit_all(module, &mut |op, around| sum += operations_of(module, op) * around.runs as f64);
+    sum
+}
+
+/// The floating-point operations of a matrix product or a convolution: two for each product of elements.
+fn operations_of(module: &Module, op: OpId) -> f64 {
+    let data = &module.ops[op];
+    let (&[lhs, rhs, ..], Some(&result)) = (data.operands.as_slice(), data.results.first()) else {
+        return 0.0;
+    };
+    let sizes = |value: ValueId, dims: &mut dyn Iterator<Item = usize>| -> f64 {
+        let shape = module.shape(value);
+        dims.filter_map(|d| shape.get(d)).map(|&n| n as f64).product()
+    };
+    let all = |value: ValueId| sizes(value, &mut (0..module.rank(value)));
+    match &data.kind {
+        OpKind::DotGeneral(spec) => {
+            2.0 * all(result) * sizes(lhs, &mut spec.lhs_contract.iter().map(|&d| d as usize))
+        }
+        OpKind::Convolution(spec) => {
+            let outputs = sizes(rhs, &mut std::iter::once(spec.kernel.output_feature as usize));
+            2.0 * all(result) * all(rhs) / outputs.max(1.0)
+        }
+        _ => 0.0,
     }
 }

@@ -5,8 +5,8 @@
 
 sdy.mesh @mesh = <["data"=4]>
 
-// CHECK: 1 collectives, largest first; each device sends
-// CHECK-NEXT: #0 all_reduce of tensor<8x4xf32> and 2 more along data, for stablehlo.dot_general {{.*}}combined.mlir:[[# @LINE + 15]]
+// CHECK: 1 collectives, most bytes first; each device sends
+// CHECK-NEXT: #0 all_reduce of tensor<8x4xf32> and 2 more along data, activation, for stablehlo.dot_general {{.*}}combined.mlir:[[# @LINE + 15]]
 // CHECK-NEXT: it reduces dimension 0 of %x, which is sharded along "data"
 // CHECK-NEXT: it reduces dimension 0 of %y, which is sharded along "data"
 // CHECK-NEXT: and for stablehlo.dot_general {{.*}}combined.mlir:[[# @LINE + 13]]

@@ -9,7 +9,7 @@ use super::checkpoint::CheckpointArgs;
 use super::derivative::DerivativeArgs;
 use super::device::{CompileArgs, RunArgs, VerifyArgs};
 use super::launch::LaunchArgs;
-use super::look::{ExplainArgs, LintArgs, OpsArgs};
+use super::look::{DiffArgs, ExplainArgs, LintArgs, OpsArgs, SnapshotArgs};
 use super::opt::OptArgs;
 use super::partition::{PartitionArgs, PropagateArgs};
 use super::plan::PlanArgs;
@@ -72,9 +72,11 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  shardc explain step.mlir\n  shardc explain step.mlir --value %5\n  \
         shardc explain step.mlir --line 120\n  shardc explain step.mlir --collective 3\n  \
+        shardc explain step.mlir --kind all_reduce --class activation --min-bytes 1MiB\n  \
         shardc explain step.mlir --html step.html --json step.json\n\n\
-        Output: by default, an overview of shardings, conflicts and collectives. For a value, its sharding, and for each axis the \
-        annotation from which it comes and the operations that propagated it."
+        Output: by default, an overview of shardings, conflicts and collectives. Collectives of repeated layers are shown once, with \
+        their number. A remedy is a change of annotations with which the program was partitioned again. For a value, its sharding, and \
+        for each axis the annotation from which it comes and the operations that propagated it."
     )]
     Explain(ExplainArgs),
     /// Predict memory, communication and time of a program on devices that need not be present
@@ -86,6 +88,21 @@ pub(crate) enum Command {
         the time of one execution with what overlaps, and the share of peak arithmetic (MFU); the changes that help most. Times assume \
         peak rates.")]
     Plan(Box<PlanArgs>),
+    /// Write a short text about the partitioned program, to commit beside a model and compare in CI
+    #[command(after_help = "Examples:\n  shardc snapshot step.mlir -o step.snapshot\n  \
+        shardc snapshot plain.mlir --fsdp full_shard --mesh fsdp=64 -o plain.snapshot\n  \
+        shardc snapshot step.mlir --format json\n\n\
+        Output: the mesh, the shardings of arguments and results, the collectives by kind and mesh axes with their bytes, the estimated \
+        memory of a device, and the warnings by code.")]
+    Snapshot(Box<SnapshotArgs>),
+    /// Compare two versions of a program, or their snapshots, and fail if they send more or need more memory
+    #[command(after_help = "Examples:\n  shardc diff step.snapshot step.mlir\n  \
+        shardc diff before.mlir after.mlir --threshold 1% --threshold-memory 2%\n  \
+        shardc diff before.snapshot after.snapshot --format json\n\n\
+        Output: changed shardings, collectives, memory and warnings. For two programs, also the annotations and operations that cause \
+        each change. The options apply to both programs. Exit code: 0 no growth above the thresholds, 1 growth or a rejected program, \
+        2 wrong usage.")]
+    Diff(Box<DiffArgs>),
     /// Write a program that returns the gradient of a result with respect to some arguments
     #[command(after_help = "Examples:\n  shardc grad loss.mlir --wrt params --value -o grad.mlir\n  \
         shardc grad loss.mlir --wrt arg0,arg3 --of 1 -o grad.mlir\n  \

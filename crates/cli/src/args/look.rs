@@ -1,10 +1,15 @@
-//! Command-line arguments of the commands that inspect programs: `shardc explain`, `shardc lint`, `shardc ops`.
+//! Command-line arguments of the commands that inspect programs: `shardc explain`, `shardc snapshot`, `shardc diff`,
+//! `shardc lint`, `shardc ops`.
 
 use std::path::PathBuf;
 
 use clap::Args;
+use shardc::Diagnostic;
+use shardc::explain::OperandClass;
 
-use super::program::{AnnotationArgs, InlineArgs, InputArgs, RuleArgs, TargetArgs, number_of_bytes};
+use super::program::{
+    AnnotationArgs, HowArgs, InlineArgs, InputArgs, RuleArgs, TargetArgs, number_of_bytes,
+};
 
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArgs {
@@ -28,6 +33,12 @@ pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     #[command(flatten)]
+    pub(crate) select: SelectArgs,
+    /// The number of groups of equal collectives for which a remedy is searched, largest first; each takes up to two
+    /// partitions of the program
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) remedies: usize,
+    #[command(flatten)]
     pub(crate) inline: InlineArgs,
     #[command(flatten)]
     pub(crate) rules: RuleArgs,
@@ -40,6 +51,75 @@ pub(crate) struct ExplainArgs {
     /// Write the answer to a file as an interactive HTML page without external references; - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+}
+
+/// Which collectives are explained.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Selection of collectives")]
+pub(crate) struct SelectArgs {
+    /// Explain only collectives of this kind, such as all_reduce; may be repeated
+    #[arg(long, value_name = "KIND", value_delimiter = ',', conflicts_with = "question")]
+    pub(crate) kind: Vec<String>,
+    /// Explain only collectives along this mesh axis; may be repeated
+    #[arg(long, value_name = "AXIS", value_delimiter = ',', conflicts_with = "question")]
+    pub(crate) axis: Vec<String>,
+    /// Explain only collectives whose operands have this class: weight, activation, gradient, optimizer or batch; may be
+    /// repeated
+    #[arg(long, value_name = "CLASS", value_delimiter = ',', conflicts_with = "question", value_parser = operand_class)]
+    pub(crate) class: Vec<OperandClass>,
+    /// Explain only groups of equal collectives for which a device sends this many bytes in one execution ("1MiB")
+    #[arg(long, value_name = "BYTES", default_value = "0", conflicts_with = "question", value_parser = number_of_bytes)]
+    pub(crate) min_bytes: u64,
+}
+
+/// Parses the name of a class of operands.
+fn operand_class(text: &str) -> Result<OperandClass, String> {
+    text.parse().map_err(|error: Diagnostic| {
+        let hint = error.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        format!("{}{hint}", error.message)
+    })
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SnapshotArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+    /// The file to which the snapshot is written; - for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DiffArgs {
+    /// The first version: a snapshot, or a program; - for standard input
+    #[arg(value_name = "A")]
+    pub(crate) before: PathBuf,
+    /// The second version: a snapshot, or a program
+    #[arg(value_name = "B")]
+    pub(crate) after: PathBuf,
+    /// The growth of the bytes that a device sends above which the exit code is 1
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent)]
+    pub(crate) threshold: f64,
+    /// The growth of the estimated peak memory of a device above which the exit code is 1; by default the value of --threshold
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub(crate) threshold_memory: Option<f64>,
+    #[command(flatten)]
+    pub(crate) annotations: AnnotationArgs,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+}
+
+/// Parses a percentage to a factor: 1.5% is 0.015.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim_end().parse::<f64>().ok();
+    let valid = number.filter(|number| number.is_finite() && *number >= 0.0);
+    valid.map(|number| number / 100.0).ok_or_else(|| "expected a percentage, as in 1% or 0.5%".to_owned())
 }
 
 #[derive(Args, Debug)]

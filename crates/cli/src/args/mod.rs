@@ -21,10 +21,10 @@ pub(crate) use command::Command;
 pub(crate) use derivative::DerivativeArgs;
 pub(crate) use device::{CompileArgs, DeviceArgs, RunArgs, StateArgs, VerifyArgs};
 pub(crate) use launch::LaunchArgs;
-pub(crate) use look::{ExplainArgs, LintArgs, OpsArgs};
+pub(crate) use look::{DiffArgs, ExplainArgs, LintArgs, OpsArgs, SnapshotArgs};
 pub(crate) use opt::{Expect, OptArgs, normalized};
 pub(crate) use partition::{PartitionArgs, PropagateArgs, Rules};
-pub(crate) use plan::{PlanArgs, target};
+pub(crate) use plan::PlanArgs;
 pub(crate) use plugin::{Kind, PluginArgs, PluginCommand};
 pub(crate) use program::{
     AnnotationArgs, Emit, FormArgs, Groups, HowArgs, InputArgs, Mode, ObserveArgs, RuleArgs, StopArgs,

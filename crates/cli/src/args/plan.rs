@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use shardc::target::{Target, TargetError};
 
 use super::program::{HowArgs, InputArgs};
 
@@ -43,15 +42,4 @@ pub(crate) struct PlanArgs {
     /// Only answer whether the program fits: exit code 0 if it does, 1 if not
     #[arg(long)]
     pub(crate) fits: bool,
-}
-
-/// Parses a target, or reads it from a TOML file.
-pub(crate) fn target(text: &str) -> Result<Target, TargetError> {
-    if !text.ends_with(".toml") {
-        return text.parse();
-    }
-    let fail = |reason: String| TargetError { text: text.to_owned(), reason };
-    let file =
-        std::fs::read_to_string(text).map_err(|error| fail(format!("cannot read the file: {error}")))?;
-    Target::from_toml(&file).map_err(|error| fail(error.reason))
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use shardc::explain::Question;
+use shardc::explain::{CollectiveFilter, ExplainOptions, Question};
 
 use crate::args::ExplainArgs;
 use crate::job;
@@ -23,6 +23,12 @@ pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode> {
         compiler = compiler.inline_budget(operations);
     }
     let source = Source::read(&args.input.input)?;
+    let filter = CollectiveFilter {
+        kinds: args.select.kind.clone(),
+        axes: args.select.axis.clone(),
+        classes: args.select.class.clone(),
+        min_bytes: args.select.min_bytes,
+    };
     let question = if let Some(name) = &args.value {
         Question::Value(name.clone())
     } else if let Some(name) = &args.arg {
@@ -33,12 +39,17 @@ pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode> {
         Question::Line(line)
     } else if let Some(number) = args.collective {
         Question::Collective(number)
+    } else if !filter.is_empty() {
+        Question::Collectives
     } else if args.html.is_none() && args.json.is_none() && !ui.is_json() {
         Question::Overview
     } else {
         Question::Summary
     };
-    let report = compiler.explain(&source.bytes, &source.name, &question).map_err(|e| source.explain(&e))?;
+    let options = ExplainOptions { filter, remedies: args.remedies };
+    let report = compiler
+        .explain_with(&source.bytes, &source.name, &question, &options)
+        .map_err(|e| source.explain(&e))?;
     if let Some(path) = &args.html {
         outputs.put(path, report.to_html())?;
     }

@@ -6,6 +6,7 @@ pub(crate) mod compile;
 mod consolidate;
 mod convert;
 pub(crate) mod derivative;
+pub(crate) mod diff;
 pub(crate) mod explain;
 mod fit;
 pub(crate) mod fsdp;
@@ -20,6 +21,7 @@ pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod propagate;
 pub(crate) mod run;
+pub(crate) mod snapshot;
 mod sweep;
 pub(crate) mod verify;
 

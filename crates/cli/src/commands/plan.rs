@@ -1,17 +1,19 @@
 //! `shardc plan`
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Result;
 use shardc::Compiler;
 use shardc::plan::{Plan, PlanOptions};
 
 use super::sweep;
-use crate::args::{PlanArgs, target};
+use crate::args::PlanArgs;
 use crate::failure::usage;
 use crate::job::{self, Prepared};
 use crate::output::Outputs;
 use crate::source::Source;
+use crate::target::Chosen;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &PlanArgs, ui: &Ui) -> Result<ExitCode> {
@@ -28,15 +30,19 @@ pub(crate) fn run(args: &PlanArgs, ui: &Ui) -> Result<ExitCode> {
         outputs.commit()?;
         return Ok(if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     };
-    let target = target(name).map_err(|error| usage(format!("--target: {error}")))?;
-    let Prepared { compiler, module, warnings } =
-        job::prepare(module, &source, &args.input.annotations, &args.how, ui)?;
-    ui.warn(&source, &warnings);
+    let chosen = Chosen::parse(name)?;
+    let Chosen::Target(target) = &chosen else {
+        return Err(usage(format!("--target {name}: a plan needs a number of devices, as in {name}:8 or v5p:2x2x2")));
+    };
     let options = PlanOptions {
         memory: args.how.memory.filter(|&bytes| bytes > 0),
         changes: !args.no_changes && !args.fits,
-        ..PlanOptions::new(&source.name, target)
+        ..PlanOptions::new(&source.name, Arc::clone(target))
     };
+    let how = args.how.for_machine(Some(chosen.clone()));
+    let Prepared { compiler, module, warnings } =
+        job::prepare(module, &source, &args.input.annotations, &how, ui)?;
+    ui.warn(&source, &warnings);
     let Plan { output, report } = compiler.plan(module, &options).map_err(|e| source.explain(&e))?;
     ui.warn_selected(&source, &output.warnings_to_print());
     let json = || format!("{}\n", report.to_json());

@@ -1,5 +1,6 @@
 //! `shardc plan --sweep` and `--smallest-slice`: one plan for each target, mesh and strategy.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -15,6 +16,7 @@ use crate::args::{AnnotationArgs, HowArgs, PlanArgs, StrategyArgs};
 use crate::failure::usage;
 use crate::job::{self, Prepared};
 use crate::source::Source;
+use crate::target::Chosen;
 use crate::ui::Ui;
 use crate::ui::table::{Table, bytes};
 
@@ -34,7 +36,7 @@ const TENSOR: [u32; 3] = [1, 4, 8];
 
 /// A target with a mesh and a strategy.
 struct Case {
-    target: Target,
+    target: Arc<Target>,
     mesh: String,
     /// The strategy in words, if the options do not select it.
     words: Option<&'static str>,
@@ -142,10 +144,10 @@ fn cases(args: &PlanArgs, module: &Module, kinds: &[&'static TargetSpec]) -> Res
     let mut cases = Vec::new();
     for &spec in kinds {
         for devices in SIZES {
-            let Some(target) = Target::with_devices(spec, devices) else { continue };
+            let Some(target) = Target::with_devices(spec, devices).map(Arc::new) else { continue };
             for mesh in meshes(given.as_ref(), devices) {
                 cases.extend(words.iter().map(|&words| Case {
-                    target: target.clone(),
+                    target: Arc::clone(&target),
                     mesh: mesh.clone(),
                     words,
                 }));
@@ -214,7 +216,7 @@ fn planned(
 fn options(args: &PlanArgs, case: &Case) -> (AnnotationArgs, HowArgs) {
     let mut annotations = args.input.annotations.clone();
     annotations.mesh = Some(case.mesh.clone());
-    let mut how = args.how.clone();
+    let mut how = args.how.for_machine(Some(Chosen::Target(Arc::clone(&case.target))));
     if let Some(words) = case.words {
         how.strategy.fsdp = Some(words.to_owned());
     }
@@ -235,7 +237,7 @@ fn plan(
     let options = PlanOptions {
         memory: args.how.memory.filter(|&bytes| bytes > 0),
         changes: false,
-        ..PlanOptions::new(&source.name, case.target.clone())
+        ..PlanOptions::new(&source.name, Arc::clone(&case.target))
     };
     let report = compiler.plan(module, &options).ok()?.report;
     let device_seconds = report.time.seconds * report.target.devices as f64;

@@ -1,7 +1,7 @@
 //! Propagation paths of axes, as text.
 
 use shardc_ir::discardable::GSPMD_SHARDING;
-use shardc_ir::{AttrDict, OpId, OpKind, ValueDef};
+use shardc_ir::{AttrDict, AxisRef, OpId, OpKind, TensorSharding, ValueDef};
 use shardc_passes::propagate::{AnnotationSource, Arrival, AxisRole as At, Cause, Chain, Subject};
 
 use super::report::{AxisOrigin, SourcePlace, StepReport, ValueReport};
@@ -10,32 +10,16 @@ use super::{Explainer, at_text};
 impl Explainer<'_> {
     /// A value and the propagation path of each of its axes.
     pub(super) fn value(&self, subject: Subject, with_conflicts: bool) -> ValueReport {
-        let op = match subject {
-            Subject::Value(value) => self.module.def_op(value),
-            Subject::Result(_) => None,
-        };
-        let sharding = self.sharding(subject);
-        let mut report = ValueReport {
-            name: self.names.subject(subject),
-            label: self.label(subject),
-            ty: self.type_of(subject),
-            sharding: sharding.map_or_else(String::new, |s| s.display(&self.module.meshes[s.mesh])),
-            op: op.map(|op| self.module.ops[op].kind.name().to_owned()),
-            place: self.names.subject_place(subject),
-            ..ValueReport::default()
-        };
-        let Some(sharding) = sharding else { return report };
-        let dims = sharding.dims.iter().enumerate().map(|(d, dim)| (At::Dim(d as u32), &dim.axes));
-        for (at, axes) in dims.chain([(At::Unreduced, &sharding.unreduced)]) {
-            for &axis in axes {
-                for chain in self.provenance.chains(subject, at, axis) {
-                    report.axes.push(AxisOrigin {
-                        axis: self.axis(sharding, chain.axis),
-                        place: at_text(at),
-                        origin: chain.origin().map_or_else(String::new, |a| self.annotation(a)),
-                        steps: self.steps(&chain),
-                    });
-                }
+        let mut report = self.value_without_axes(subject);
+        let Some(sharding) = self.sharding(subject) else { return report };
+        for (at, axis) in used_axes(sharding) {
+            for chain in self.provenance.chains(subject, at, axis) {
+                report.axes.push(AxisOrigin {
+                    axis: self.axis(sharding, chain.axis),
+                    place: at_text(at),
+                    origin: chain.origin().map_or_else(String::new, |a| self.annotation(a)),
+                    steps: self.steps(&chain),
+                });
             }
         }
         if with_conflicts {
@@ -44,6 +28,36 @@ impl Explainer<'_> {
         }
         report.trimmed = self.trimmed(subject);
         report
+    }
+
+    /// A value and the origin of each of its axes, without propagation paths.
+    pub(super) fn value_origins(&self, subject: Subject) -> ValueReport {
+        let mut report = self.value_without_axes(subject);
+        let Some(sharding) = self.sharding(subject) else { return report };
+        report.axes.extend(used_axes(sharding).map(|(at, axis)| AxisOrigin {
+            axis: self.axis(sharding, axis),
+            place: at_text(at),
+            origin: self.origin(subject, at, axis).unwrap_or_default(),
+            steps: Vec::new(),
+        }));
+        report
+    }
+
+    fn value_without_axes(&self, subject: Subject) -> ValueReport {
+        let op = match subject {
+            Subject::Value(value) => self.module.def_op(value),
+            Subject::Result(_) => None,
+        };
+        let sharding = self.sharding(subject);
+        ValueReport {
+            name: self.names.subject(subject),
+            label: self.label(subject),
+            ty: self.type_of(subject),
+            sharding: sharding.map_or_else(String::new, |s| s.display(&self.module.meshes[s.mesh])),
+            op: op.map(|op| self.module.ops[op].kind.name().to_owned()),
+            place: self.names.subject_place(subject),
+            ..ValueReport::default()
+        }
     }
 
     /// The dimensions of an argument or result from which propagated axes were removed, because sub-axes are not allowed there, or because
@@ -233,4 +247,11 @@ impl Explainer<'_> {
             )
         })
     }
+}
+
+/// The axes of a sharding that shard dimensions or along which the value is unreduced.
+fn used_axes(sharding: &TensorSharding) -> impl Iterator<Item = (At, AxisRef)> + '_ {
+    let dims = sharding.dims.iter().enumerate().map(|(d, dim)| (At::Dim(d as u32), &dim.axes));
+    let all = dims.chain([(At::Unreduced, &sharding.unreduced)]);
+    all.flat_map(|(at, axes)| axes.iter().map(move |&axis| (at, axis)))
 }

@@ -6,17 +6,15 @@
 use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexSet;
-use shardc_ir::{
-    AxisRef, EntityRef, FuncId, Group, Mesh, Module, OpId, OpKind, RegionId, ReplicaGroups, ValueId,
-};
+use shardc_ir::{AxisRef, EntityRef, Group, Mesh, Module, OpId, OpKind, RegionId, ReplicaGroups, ValueId};
 use shardc_passes::analysis::linear::is_linear_in;
-use shardc_passes::analysis::trip_count::trips;
-use shardc_passes::cost::traffic::{bytes_sent, runs};
+use shardc_passes::cost::traffic::{self, Collective};
 use shardc_passes::propagate::{AxisRole as At, Subject};
 use shardc_passes::rules::rule_of;
 use shardc_passes::rules::sharding_rule::FactorKind;
 
 use super::Explainer;
+use super::classes::{Classes, ProgramRoles};
 use super::report::{CalledReport, CollectiveReport, ConflictReport, ServedReport, ValueReport};
 use crate::{Error, Output};
 
@@ -35,8 +33,7 @@ impl Because {
             list.iter().filter(|(axis, _)| is_about(axis)).map(|(_, text)| text.clone()).collect()
         };
         let all = |list: &[(String, String)]| list.iter().map(|(_, text)| text.clone()).collect();
-        let reduces = matches!(collective.kind.as_str(), "all_reduce" | "reduce_scatter");
-        let lists: [Vec<String>; 3] = if reduces {
+        let lists: [Vec<String>; 3] = if collective.reduces() {
             [about(&self.sums), all(&self.sums), about(&self.conflicts)]
         } else {
             [about(&self.conflicts), all(&self.conflicts), Vec::new()]
@@ -49,7 +46,7 @@ impl Because {
 pub(super) type Origin = (u32, usize);
 
 /// Finds the operations of the propagated program that need a collective.
-struct Served<'a> {
+pub(super) struct Served<'a> {
     /// The operations of the propagated program by source position. For a function that is called several times, they are those of the
     /// first inlined copy.
     ops: BTreeMap<Origin, OpId>,
@@ -58,7 +55,7 @@ struct Served<'a> {
 }
 
 impl<'a> Served<'a> {
-    fn new(propagated: &Module, body: RegionId, output: &'a Output) -> Served<'a> {
+    pub(super) fn new(propagated: &Module, body: RegionId, output: &'a Output) -> Served<'a> {
         let mut ops = BTreeMap::new();
         for op in propagated.walk(body) {
             ops.entry(origin(propagated, op)).or_insert(op);
@@ -68,7 +65,7 @@ impl<'a> Served<'a> {
     }
 
     /// The operations that need a collective of the partitioned program, each once, in order.
-    fn by(&self, partitioned: &Module, collective: OpId) -> Vec<OpId> {
+    pub(super) fn by(&self, partitioned: &Module, collective: OpId) -> Vec<OpId> {
         let alone = [collective];
         let members = self.combined.get(&collective).copied().unwrap_or(&alone);
         let ops = members.iter().filter_map(|&member| self.ops.get(&origin(partitioned, member)).copied());
@@ -77,12 +74,10 @@ impl<'a> Served<'a> {
 }
 
 /// A collective, without its reasons.
-fn collective(output: &Output, found: Found, number: usize) -> CollectiveReport {
-    let Found { op, in_loop, .. } = found;
+fn collective(output: &Output, found: Collective, number: usize) -> CollectiveReport {
     let module = &output.module;
+    let Collective { op, in_loop, runs, bytes, .. } = found;
     let data = &module.ops[op];
-    let groups = data.collective_spec().map(|spec| spec.groups.clone()).unwrap_or_default();
-    let pairs = matches!(data.kind, OpKind::CollectivePermute(_));
     let types: Vec<String> =
         data.operands.iter().map(|&v| module.types.display(module.values[v].ty)).collect();
     let ty = match types.as_slice() {
@@ -92,9 +87,10 @@ fn collective(output: &Output, found: Found, number: usize) -> CollectiveReport 
     CollectiveReport {
         number,
         kind: data.collective_name().to_owned(),
-        axes: axes_of(&output.interface.mesh, &groups, pairs),
+        axes: axes_of_collective(output, op),
         ty,
-        bytes: bytes_sent(module, op).unwrap_or(0),
+        bytes,
+        runs,
         in_loop,
         ..CollectiveReport::default()
     }
@@ -102,18 +98,19 @@ fn collective(output: &Output, found: Found, number: usize) -> CollectiveReport 
 
 impl Explainer<'_> {
     /// All collectives of the partitioned program.
-    pub(super) fn collectives(&self, output: &Output) -> Vec<CollectiveReport> {
+    pub(super) fn collectives(&self, output: &Output, roles: &ProgramRoles) -> Vec<CollectiveReport> {
         let served = Served::new(self.module, self.body, output);
         let conflicts = self.conflicts_by_op();
         let mut known: HashMap<OpId, Because> = HashMap::new();
         let mut out = Vec::new();
-        let runs = runs(&output.module);
+        let classes = Classes::of(&output.module, roles);
+        let runs = traffic::runs(&output.module);
         // Operations of called functions, by source position; the propagated program does not contain them.
         let mut called: Option<BTreeMap<Origin, OpId>> = None;
-        for found in collective_ops(&output.module) {
-            let Found { op, func, .. } = found;
+        for found in traffic::collectives(&output.module) {
+            let Collective { op, func, .. } = found;
             let mut report = collective(output, found, out.len());
-            report.runs = found.runs.saturating_mul(runs[func]);
+            report.class = classes.of_collective(op, func);
             if Some(func) != output.module.entry() {
                 let name = output.module.funcs[func].name.to_string();
                 report.function = Some(CalledReport { name, runs: runs[func] });
@@ -150,11 +147,11 @@ impl Explainer<'_> {
     pub(super) fn one_collective(
         &self,
         output: &Output,
+        mut all: Vec<CollectiveReport>,
         number: usize,
     ) -> Result<Vec<CollectiveReport>, Error> {
-        let mut all = self.collectives(output);
-        let ops = collective_ops(&output.module);
-        let (true, Some(&Found { op, .. })) = (number < all.len(), ops.get(number)) else {
+        let ops = traffic::collectives(&output.module);
+        let (true, Some(&Collective { op, .. })) = (number < all.len(), ops.get(number)) else {
             let message = format!("the partitioned program has no collective {number}");
             let hint = format!("there are {} collectives; their indices start at 0", all.len());
             return Err(shardc_ir::Diagnostic::invalid("SH0821", message).hint(hint).into());
@@ -237,13 +234,30 @@ impl Explainer<'_> {
 
     /// The axes that shard a reduction dimension of an operation, each with a description.
     fn split_sums(&self, op: OpId) -> Vec<(String, String)> {
+        let mut out = Vec::new();
+        for (operand, dim, axis) in self.reduced(op) {
+            let Some(sharding) = self.module.shardings.sharding_of(operand) else { continue };
+            let from = self.origin(Subject::Value(operand), At::Dim(dim), axis).unwrap_or_default();
+            let axis = self.axis(sharding, axis);
+            let text = format!(
+                "it reduces dimension {dim} of {}, which is sharded along \"{axis}\" (from {from})",
+                self.names.value(operand)
+            );
+            let sum = (axis, text);
+            if !out.contains(&sum) {
+                out.push(sum);
+            }
+        }
+        out
+    }
+
+    /// The axes that shard reduction dimensions of an operation, with the operand and its dimension.
+    pub(super) fn reduced(&self, op: OpId) -> Vec<(ValueId, u32, AxisRef)> {
         let Some(rule) = rule_of(self.module, op) else { return Vec::new() };
         let data = &self.module.ops[op];
         let mut out = Vec::new();
-        for (f, factor) in rule.factors.iter().enumerate() {
-            if factor.kind != FactorKind::Reduction {
-                continue;
-            }
+        let factors = rule.factors.iter().enumerate();
+        for (f, _) in factors.filter(|(_, factor)| factor.kind == FactorKind::Reduction) {
             for (&operand, mapping) in data.operands.iter().zip(&rule.operands) {
                 let (Some((dim, _)), Some(sharding)) =
                     (mapping.find(f as u16), self.module.shardings.sharding_of(operand))
@@ -251,19 +265,8 @@ impl Explainer<'_> {
                     continue;
                 };
                 // A maximal sharding has no dimensions.
-                for &axis in sharding.dims.get(dim).map_or(&[][..], |d| &d.axes) {
-                    let subject = Subject::Value(operand);
-                    let from = self.origin(subject, At::Dim(dim as u32), axis).unwrap_or_default();
-                    let axis = self.axis(sharding, axis);
-                    let text = format!(
-                        "it reduces dimension {dim} of {}, which is sharded along \"{axis}\" (from {from})",
-                        self.names.value(operand)
-                    );
-                    let sum = (axis, text);
-                    if !out.contains(&sum) {
-                        out.push(sum);
-                    }
-                }
+                let axes = sharding.dims.get(dim).map_or(&[][..], |d| &d.axes);
+                out.extend(axes.iter().map(|&axis| (operand, dim as u32, axis)));
             }
         }
         out
@@ -298,48 +301,12 @@ pub(super) fn origin(module: &Module, op: OpId) -> Origin {
     }
 }
 
-/// A collective of a partitioned program.
-#[derive(Clone, Copy)]
-pub(super) struct Found {
-    pub(super) op: OpId,
-    /// The function that contains the collective.
-    pub(super) func: FuncId,
-    /// Whether the collective is in a `while` loop.
-    in_loop: bool,
-    /// The number of executions in one execution of the function.
-    runs: u64,
-}
-
-/// Every collective in program order.
-pub(super) fn collective_ops(module: &Module) -> Vec<Found> {
-    let mut out = Vec::new();
-    for (id, func) in module.funcs.iter() {
-        if let Some(body) = func.body {
-            visit(module, (id, body), (false, 1), &mut out);
-        }
-    }
-    out
-}
-
-fn visit(
-    module: &Module,
-    (func, region): (FuncId, RegionId),
-    (in_loop, runs): (bool, u64),
-    out: &mut Vec<Found>,
-) {
-    for &op in &module.regions[region].ops {
-        let data = &module.ops[op];
-        if data.collective_spec().is_some() {
-            out.push(Found { op, func, in_loop, runs });
-        }
-        let inside = match data.kind {
-            OpKind::While if !data.regions.is_empty() => (true, runs.saturating_mul(trips(module, op))),
-            _ => (in_loop, runs),
-        };
-        for &inner in &data.regions {
-            visit(module, (func, inner), inside, out);
-        }
-    }
+/// The mesh axes along which the devices of a collective communicate.
+pub(crate) fn axes_of_collective(output: &Output, op: OpId) -> Vec<String> {
+    let data = &output.module.ops[op];
+    let groups = data.collective_spec().map(|spec| spec.groups.clone()).unwrap_or_default();
+    let pairs = matches!(data.kind, OpKind::CollectivePermute(_));
+    axes_of(&output.interface.mesh, &groups, pairs)
 }
 
 /// The axes along which the devices of a group differ. Groups hold device ids, or positions in partition mode. The ids

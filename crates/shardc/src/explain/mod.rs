@@ -31,10 +31,14 @@
 //! ```
 
 mod axes;
+pub(crate) mod classes;
 mod collectives;
 mod conflicts;
+mod flow;
+mod fold;
 mod graph;
 mod names;
+mod remedies;
 mod report;
 mod select;
 mod summary;
@@ -46,15 +50,19 @@ use shardc_passes::driver::pipeline::{Flow, Observer, PassRun};
 use shardc_passes::driver::strategy::Strategy;
 use shardc_passes::propagate::{AxisRole as At, Provenance, Subject};
 
-pub(crate) use collectives::axes_of;
+pub use classes::OperandClass;
+pub(crate) use collectives::{axes_of, axes_of_collective};
+pub use fold::CollectiveFilter;
 pub use report::{
     AnnotationReport, AxisOrigin, AxisReport, CalledReport, CollectiveReport, ConflictReport, GraphEdge,
-    GraphNode, GraphReport, MeshAxis, MeshReport, ReplicatedReport, Report, SourcePlace, StepReport,
-    ValueReport,
+    GraphNode, GraphReport, MeshAxis, MeshReport, RemedyReport, ReplicatedReport, Report, ServedReport,
+    SourcePlace, StepReport, TotalsReport, ValueReport,
 };
 
 use crate::{Compiler, Error, Output};
+use classes::ProgramRoles;
 use names::Names;
+use remedies::Trials;
 
 /// A question about a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,8 +81,22 @@ pub enum Question {
     Result(usize),
     /// Values produced on a line of the file, from 1.
     Line(usize),
+    /// The collectives of the partitioned program.
+    Collectives,
+    /// Arguments and results with the origins of their axes but without propagation paths, and the collectives.
+    Origins,
     /// A collective of the partitioned program, from 0.
     Collective(usize),
+}
+
+/// What a report says about collectives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExplainOptions {
+    /// Which collectives the report contains.
+    pub filter: CollectiveFilter,
+    /// The number of groups of equal collectives for which a remedy is searched, largest first; 0 by default. The program is partitioned
+    /// again with each change of annotations that may help, up to two for each group.
+    pub remedies: usize,
 }
 
 impl Compiler {
@@ -84,7 +106,37 @@ impl Compiler {
     /// The program cannot be parsed or propagated, or the question matches nothing in it. A program that can be propagated but not
     /// partitioned is explained without its collectives, with a note.
     pub fn explain(&self, source: &[u8], name: &str, question: &Question) -> Result<Report, Error> {
-        let raw = Self::read(source)?;
+        self.explain_with(source, name, question, &ExplainOptions::default())
+    }
+
+    /// Explains a program as [`Compiler::explain`] does, with options.
+    ///
+    /// # Errors
+    /// The errors of [`Compiler::explain`].
+    pub fn explain_with(
+        &self,
+        source: &[u8],
+        name: &str,
+        question: &Question,
+        options: &ExplainOptions,
+    ) -> Result<Report, Error> {
+        let text = if crate::is_bytecode(source) { "" } else { std::str::from_utf8(source).unwrap_or("") };
+        let explained = self.explain_module(Self::read(source)?, (name, text), question, options)?;
+        Ok(explained.report)
+    }
+
+    /// Explains a parsed program, to which annotations may have been added. `source` is the name and the text of its file; the text is empty
+    /// if the program was read from bytecode.
+    ///
+    /// # Errors
+    /// The errors of [`Compiler::explain`].
+    pub fn explain_module(
+        &self,
+        raw: Module,
+        source: (&str, &str),
+        question: &Question,
+        options: &ExplainOptions,
+    ) -> Result<Explained, Error> {
         let (imported, sites) = self.import_tracing(raw.clone())?;
         let entry = imported.entry;
         let mut traces = Traces::default();
@@ -95,7 +147,6 @@ impl Compiler {
             // Propagation failed, so there is no program to explain.
             return Err(partitioned.err().unwrap_or_else(|| raw.no_entry().into()));
         };
-        let text = if crate::is_bytecode(source) { "" } else { std::str::from_utf8(source).unwrap_or("") };
         let module = &propagated;
         let Some(body) = module.funcs[entry].body else { return Err(module.no_entry().into()) };
         let explainer = Explainer {
@@ -104,9 +155,11 @@ impl Compiler {
             body,
             raw: &raw,
             provenance: &provenance,
-            names: Names::new(module, entry, text, sites),
+            names: Names::new(module, entry, source.1, sites),
+            compiler: self,
+            options,
         };
-        let mut report = Report { version: 1, source: name.to_owned(), ..Report::default() };
+        let mut report = Report { version: 1, source: source.0.to_owned(), ..Report::default() };
         if strategy == Strategy::BatchFirst {
             report.notes.push(
                 "batch annotations took priority over parameter annotations, because that partition is \
@@ -116,8 +169,17 @@ impl Compiler {
         }
         report.mesh = explainer.mesh();
         explainer.answer(question, partitioned.as_ref(), &mut report)?;
-        Ok(report)
+        Ok(Explained { report, partitioned })
     }
+}
+
+/// The answer of [`Compiler::explain_module`], and the partitioned program.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// The answer.
+    pub report: Report,
+    /// The partitioned program, or the reason why the program cannot be partitioned.
+    pub partitioned: Result<Output, Error>,
 }
 
 /// The program after propagation with each strategy, with the origin of every axis.
@@ -148,6 +210,8 @@ struct Explainer<'a> {
     raw: &'a Module,
     provenance: &'a Provenance,
     names: Names<'a>,
+    compiler: &'a Compiler,
+    options: &'a ExplainOptions,
 }
 
 impl Explainer<'_> {
@@ -169,7 +233,15 @@ impl Explainer<'_> {
                     Error::Diagnostics(_) | Error::Graph(_) => e.clone(),
                     Error::Runtime(error) => Diagnostic::internal("SH0821", error.to_string()).into(),
                 })?;
-                report.collectives = self.one_collective(output, *number)?;
+                let roles = ProgramRoles::of(self.raw);
+                let mut all = self.collectives(output, &roles);
+                self.explain_remedy(output, &mut all, *number, &roles);
+                report.collectives = self.one_collective(output, all, *number)?;
+            }
+            Question::Collectives => self.all_collectives(partitioned, report),
+            Question::Origins => {
+                self.origins_of_boundary(report);
+                self.all_collectives(partitioned, report);
             }
             Question::Value(_) | Question::Argument(_) | Question::Result(_) | Question::Line(_) => {
                 for subject in self.select(question)? {
@@ -178,6 +250,43 @@ impl Explainer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Adds the collectives that the options select, with their remedies.
+    fn all_collectives(&self, partitioned: Result<&Output, &Error>, report: &mut Report) {
+        let output = match partitioned {
+            Ok(output) => output,
+            Err(error) => {
+                report.notes.push(format!(
+                    "the program cannot be partitioned, so its collectives are unknown: {}",
+                    error.to_string().lines().next().unwrap_or_default()
+                ));
+                return;
+            }
+        };
+        let roles = ProgramRoles::of(self.raw);
+        let mut collectives = self.collectives(output, &roles);
+        report.totals = Some(TotalsReport::of(&collectives));
+        self.options.filter.apply(&mut collectives);
+        if self.options.remedies > 0 {
+            let mut trials = Trials::new(self.compiler, self.raw, &roles);
+            self.add_remedies(output, &mut collectives, &mut trials, self.options.remedies);
+        }
+        report.collectives = collectives;
+    }
+
+    /// Adds the remedy of one collective.
+    fn explain_remedy(
+        &self,
+        output: &Output,
+        all: &mut [CollectiveReport],
+        number: usize,
+        roles: &ProgramRoles,
+    ) {
+        if let (Some(collective), true) = (all.get_mut(number), self.options.remedies > 0) {
+            let mut trials = Trials::new(self.compiler, self.raw, roles);
+            self.add_remedies(output, std::slice::from_mut(collective), &mut trials, 1);
+        }
     }
 
     /// Every value of the program that can have a sharding, arguments first.

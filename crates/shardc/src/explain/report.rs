@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::classes::OperandClass;
+
 /// The answer to a question about a program, in version 1 of the format.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
@@ -26,7 +28,7 @@ pub struct Report {
     /// Large replicated values, grouped by operation and type.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replicated: Vec<ReplicatedReport>,
-    /// The collectives of the partitioned program, in order.
+    /// The collectives of the partitioned program, in order. [`ExplainOptions::filter`](super::ExplainOptions::filter) selects some.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CollectiveReport>,
     /// The layers of the program, and the values between them.
@@ -35,6 +37,10 @@ pub struct Report {
     /// The first mesh with several devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mesh: Option<MeshReport>,
+    /// All collectives of the partitioned program, including those that the filter does not select. `None` if the question is not about
+    /// all collectives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub totals: Option<TotalsReport>,
     /// Further notes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -202,10 +208,14 @@ pub struct CollectiveReport {
     pub ty: String,
     /// The bytes that one device sends in one execution.
     pub bytes: u64,
+    /// The number of executions in one execution of the program. In a loop it counts once for each iteration (unknown trip counts are
+    /// estimated), and in a called function once for each call.
+    pub runs: u64,
+    /// The class of the operand; of several operands, the class with the most bytes. `None` in a called function.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<OperandClass>,
     /// Whether the collective is in a loop.
     pub in_loop: bool,
-    /// The number of executions in one execution of the program; unknown trip counts of loops are estimated.
-    pub runs: u64,
     /// The nodes of the graph that produce the operand and use the result; equal for a collective within a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edge: Option<(usize, usize)>,
@@ -217,6 +227,65 @@ pub struct CollectiveReport {
     /// The operands and results of the operations in `serves`, with the propagation paths of their axes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<ValueReport>,
+    /// The change of annotations that removes the collective, if one was found. Of equal collectives, only the first has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<RemedyReport>,
+    /// The reason why there is no remedy, if remedies were tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_remedy: Option<String>,
+}
+
+/// A change of annotations that reduces the bytes that devices send. The differences were measured: the program was partitioned with the
+/// change.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RemedyReport {
+    /// The change: `replicate argument 3 params['w'] over "model"`.
+    pub what: String,
+    /// The annotations that make the change, as arguments of `--spec`: `arg3=-,-`.
+    pub specs: Vec<String>,
+    /// The change of the bytes that a device sends in one execution of the program; negative, since a remedy sends less.
+    pub sent: i64,
+    /// The change of the estimated peak memory of a device, in bytes.
+    pub memory: i64,
+    /// The factor by which the floating-point operations of matrix products and convolutions of a device change.
+    pub operations: f64,
+}
+
+/// The number and the bytes of collectives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TotalsReport {
+    /// The number of operations.
+    pub collectives: usize,
+    /// The number of executions in one execution of the program.
+    pub runs: u64,
+    /// The bytes that one device sends in one execution of the program.
+    pub bytes: u64,
+}
+
+impl TotalsReport {
+    /// The totals of some collectives.
+    #[must_use]
+    pub fn of(collectives: &[CollectiveReport]) -> TotalsReport {
+        let sum = |of: fn(&CollectiveReport) -> u64| collectives.iter().map(of).fold(0, u64::saturating_add);
+        TotalsReport {
+            collectives: collectives.len(),
+            runs: sum(|c| c.runs),
+            bytes: sum(CollectiveReport::bytes_in_run),
+        }
+    }
+}
+
+impl CollectiveReport {
+    /// The bytes that one device sends in one execution of the program.
+    #[must_use]
+    pub fn bytes_in_run(&self) -> u64 {
+        self.bytes.saturating_mul(self.runs)
+    }
+
+    /// Whether the collective adds partial sums.
+    pub(super) fn reduces(&self) -> bool {
+        matches!(self.kind.as_str(), "all_reduce" | "reduce_scatter")
+    }
 }
 
 /// A called function of the partitioned program.

@@ -24,7 +24,11 @@ impl Explainer<'_> {
             Question::Result(i) => Err(missing("result", *i, self.num_results())),
             Question::Value(name) => self.named(name),
             Question::Line(line) => self.on_line(*line),
-            Question::Summary | Question::Overview | Question::Collective(_) => Ok(Vec::new()),
+            Question::Summary
+            | Question::Overview
+            | Question::Collectives
+            | Question::Origins
+            | Question::Collective(_) => Ok(Vec::new()),
         }
     }
 

@@ -18,13 +18,7 @@ impl Explainer<'_> {
         report.axes = self.axes();
         report.conflicts = self.conflicts(self.provenance.conflicts().iter());
         report.replicated = self.replicated();
-        match partitioned {
-            Ok(output) => report.collectives = self.collectives(output),
-            Err(error) => report.notes.push(format!(
-                "the program cannot be partitioned, so its collectives are unknown: {}",
-                error.to_string().lines().next().unwrap_or_default()
-            )),
-        }
+        self.all_collectives(partitioned, report);
     }
 
     /// Adds arguments and results, with the propagation paths of their axes.
@@ -33,6 +27,14 @@ impl Explainer<'_> {
         report.arguments = args.map(|subject| self.value(subject, false)).collect();
         let results = (0..self.num_results()).map(|i| Subject::Result(i as u32));
         report.results = results.map(|subject| self.value(subject, false)).collect();
+    }
+
+    /// Adds arguments and results, with the origins of their axes but without propagation paths.
+    pub(super) fn origins_of_boundary(&self, report: &mut Report) {
+        let args = self.module.regions[self.body].args.iter().map(|&v| Subject::Value(v));
+        report.arguments = args.map(|subject| self.value_origins(subject)).collect();
+        let results = (0..self.num_results()).map(|i| Subject::Result(i as u32));
+        report.results = results.map(|subject| self.value_origins(subject)).collect();
     }
 
     /// Each axis of the mesh, with the values that it shards and its annotations.

@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 
 use super::collectives::{conflict_text, times};
+use super::fold::groups;
 use super::report::{
-    AxisOrigin, CollectiveReport, ConflictReport, Report, SourcePlace, StepReport, ValueReport,
+    AxisOrigin, CollectiveReport, ConflictReport, RemedyReport, Report, SourcePlace, StepReport,
+    TotalsReport, ValueReport,
 };
 
 /// The maximum number of rows of a list in a summary, unless all rows are requested.
@@ -28,7 +30,12 @@ impl Report {
         for value in &self.values {
             text.value(value);
         }
-        if self.values.is_empty() && self.axes.is_empty() {
+        if let Some(totals) = self.totals {
+            if !self.axes.is_empty() {
+                text.summary(self);
+            }
+            text.collectives(&self.collectives, totals);
+        } else if self.values.is_empty() && self.axes.is_empty() {
             for collective in &self.collectives {
                 text.one_collective(collective);
             }
@@ -214,29 +221,41 @@ impl Text<'_> {
             }
             rest.into_iter().for_each(|rest| self.line(&rest));
         }
-        if !report.collectives.is_empty() {
-            self.collectives(&report.collectives);
-        }
     }
 
-    fn collectives(&mut self, collectives: &[CollectiveReport]) {
-        let total: u64 = collectives.iter().map(|c| c.bytes).sum();
-        self.heading(&format!(
-            "{} collectives, largest first; each device sends {} if every collective runs once:",
-            collectives.len(),
-            bytes(total)
-        ));
-        let mut order: Vec<&CollectiveReport> = collectives.iter().collect();
-        order.sort_by_key(|c| std::cmp::Reverse(c.bytes));
+    fn collectives(&mut self, collectives: &[CollectiveReport], totals: TotalsReport) {
+        let shown = TotalsReport::of(collectives);
+        if totals.collectives == 0 {
+            return;
+        }
+        let heading = if shown == totals {
+            format!(
+                "{} collectives, most bytes first; each device sends {} in one execution:",
+                totals.collectives,
+                bytes(totals.bytes)
+            )
+        } else {
+            format!(
+                "{} of {} collectives are selected; in one execution each device sends {} of {} for them:",
+                shown.collectives,
+                totals.collectives,
+                bytes(shown.bytes),
+                bytes(totals.bytes)
+            )
+        };
+        self.heading(&heading);
+        let order = groups(collectives);
         let (shown, rest) = self.rows(order.len());
-        for collective in &order[..shown] {
-            self.collective(collective, 1);
+        for group in &order[..shown] {
+            let Some((first, others)) = group.members.split_first() else { continue };
+            let folded = Folded { others, runs: group.runs, bytes: group.bytes };
+            self.collective(first, folded, 1);
         }
         rest.into_iter().for_each(|rest| self.line(&rest));
     }
 
     /// Writes a collective with the first operation that needs it, and at most `others_shown` further operations unless all are requested.
-    fn collective(&mut self, collective: &CollectiveReport, others_shown: usize) {
+    fn collective(&mut self, collective: &CollectiveReport, folded: Folded<'_>, others_shown: usize) {
         let in_loop = if collective.in_loop { ", in a loop" } else { "" };
         let axes = if collective.axes.is_empty() {
             String::new()
@@ -247,15 +266,18 @@ impl Text<'_> {
             Some(function) => format!(", in @{}, called {}", function.name, times(function.runs)),
             None => String::new(),
         };
+        let runs = if folded.runs > 1 { format!(" x{}", folded.runs) } else { String::new() };
+        let class = collective.class.map(|class| format!(", {class}")).unwrap_or_default();
         let head = format!(
-            "  {:>10}  #{} {} of {}{axes}{in_loop}{function}",
-            bytes(collective.bytes),
+            "  {:>10}  #{}{runs} {} of {}{axes}{class}{in_loop}{function}",
+            bytes(folded.bytes),
             collective.number,
             collective.kind,
             collective.ty,
         );
         let [first, others @ ..] = collective.serves.as_slice() else {
             self.line(&format!("{head}, for an operation without a source location"));
+            self.after_collective(collective, folded);
             return;
         };
         let place = self.place(&first.place);
@@ -273,15 +295,71 @@ impl Text<'_> {
                 others.len() - shown
             ));
         }
+        self.after_collective(collective, folded);
+    }
+
+    /// Writes the numbers of equal collectives, and the remedy.
+    fn after_collective(&mut self, collective: &CollectiveReport, folded: Folded<'_>) {
+        let (first, rest) = folded.others.split_at(folded.others.len().min(NUMBERS));
+        let mut numbers: Vec<String> = first.iter().map(|other| format!("#{}", other.number)).collect();
+        if !rest.is_empty() {
+            numbers.push(format!("{} more", rest.len()));
+        }
+        if !numbers.is_empty() {
+            self.line(&format!("              equal: {}", numbers.join(", ")));
+        }
+        if let Some(remedy) = &collective.remedy {
+            self.line(&format!("              remedy: {}", remedy_text(remedy)));
+        } else if let Some(reason) = &collective.no_remedy {
+            self.line(&format!("              no remedy: {reason}"));
+        }
     }
 
     fn one_collective(&mut self, collective: &CollectiveReport) {
         self.heading(&format!("collective {}", collective.number));
-        self.collective(collective, ROWS);
+        let folded = Folded { others: &[], runs: collective.runs, bytes: collective.bytes_in_run() };
+        self.collective(collective, folded, ROWS);
         for side in &collective.sides {
             self.value(side);
         }
     }
+}
+
+/// The equal collectives that are shown as one.
+#[derive(Clone, Copy)]
+struct Folded<'a> {
+    /// All but the first.
+    others: &'a [&'a CollectiveReport],
+    /// The number of executions in one execution of the program.
+    runs: u64,
+    /// The bytes that one device sends in one execution of the program.
+    bytes: u64,
+}
+
+/// The maximum number of equal collectives whose numbers are shown, and of annotations of a remedy.
+const NUMBERS: usize = 6;
+
+fn remedy_text(remedy: &RemedyReport) -> String {
+    let memory = match remedy.memory {
+        0 => "needs the same memory".to_owned(),
+        more if more > 0 => format!("needs {} more memory", bytes(more.unsigned_abs())),
+        less => format!("needs {} less memory", bytes(less.unsigned_abs())),
+    };
+    let operations = match format!("{:.2}", remedy.operations).as_str() {
+        "1.00" => String::new(),
+        factor => format!(", and computes {factor} times the products"),
+    };
+    let mut specs: Vec<String> =
+        remedy.specs.iter().take(NUMBERS).map(|spec| format!("--spec {spec}")).collect();
+    if remedy.specs.len() > NUMBERS {
+        specs.push(format!("and {} more", remedy.specs.len() - NUMBERS));
+    }
+    format!(
+        "{} ({}): a device sends {} less, {memory}{operations}",
+        remedy.what,
+        specs.join(" "),
+        bytes(remedy.sent.unsigned_abs()),
+    )
 }
 
 /// Bytes in a readable unit: `1.5 MiB`.

@@ -6,6 +6,7 @@
 //! ```
 //! use shardc::Compiler;
 //! use shardc::plan::PlanOptions;
+//! use shardc::target::Target;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let source = br#"
@@ -18,7 +19,7 @@
 //!     return %0 : tensor<4096x4096xbf16>
 //!   }
 //! "#;
-//! let options = PlanOptions::new("step.mlir", "v5e:2x2".parse()?);
+//! let options = PlanOptions::new("step.mlir", "v5e:2x2".parse::<Target>()?);
 //! let plan = Compiler::new().plan(Compiler::read(source)?, &options)?;
 //! assert_eq!(plan.report.communication[0].kind, "all_gather");
 //! assert!(plan.report.memory.fits);
@@ -34,8 +35,9 @@ mod text;
 mod time;
 mod trace;
 
+use std::sync::Arc;
+
 use shardc_ir::{Diagnostic, FuncId, Module};
-use shardc_passes::cost::memory::Machine;
 use shardc_passes::cost::time::{TimeEstimate, estimate, model_flops};
 use shardc_target::{Number, Target};
 
@@ -54,7 +56,7 @@ pub struct PlanOptions {
     /// The name of the program's file, for the report.
     pub source: String,
     /// The devices.
-    pub target: Target,
+    pub target: Arc<Target>,
     /// Bytes of memory of a device, if not those of the target.
     pub memory: Option<u64>,
     /// Whether to look for changes that make the program fit or make it faster. Each is measured on a partition of its own.
@@ -64,8 +66,8 @@ pub struct PlanOptions {
 impl PlanOptions {
     /// The default options for a target.
     #[must_use]
-    pub fn new(source: &str, target: Target) -> PlanOptions {
-        PlanOptions { source: source.to_owned(), target, memory: None, changes: true }
+    pub fn new(source: &str, target: impl Into<Arc<Target>>) -> PlanOptions {
+        PlanOptions { source: source.to_owned(), target: target.into(), memory: None, changes: true }
     }
 
     fn limit(&self) -> u64 {
@@ -102,8 +104,7 @@ impl Compiler {
     /// The errors of [`Compiler::partition_module`]; the mesh has another number of devices than the target (SH1601).
     pub fn plan(&self, module: Module, options: &PlanOptions) -> Result<Plan, Error> {
         let target = &options.target;
-        let mut compiler = self.clone();
-        compiler.options.clean.machine = Machine::from(target.spec());
+        let compiler = self.clone().target(Arc::clone(target));
         let output = compiler.partition_module(module.clone())?;
         let Some(func) = output.module.entry() else { return Err(module.no_entry().into()) };
         if output.num_devices() != target.num_devices() {
@@ -161,7 +162,7 @@ mod tests {
 
     fn plan(target: &str) -> Result<Plan, Error> {
         let module = Compiler::read(STEP.as_bytes()).unwrap();
-        Compiler::new().plan(module, &PlanOptions::new("step.mlir", target.parse().unwrap()))
+        Compiler::new().plan(module, &PlanOptions::new("step.mlir", target.parse::<Target>().unwrap()))
     }
 
     #[test]
@@ -188,7 +189,7 @@ mod tests {
         let module = Compiler::read(STEP.as_bytes()).unwrap();
         let options = PlanOptions {
             memory: Some(10 << 20),
-            ..PlanOptions::new("step.mlir", "v5e:2x2".parse().unwrap())
+            ..PlanOptions::new("step.mlir", "v5e:2x2".parse::<Target>().unwrap())
         };
         let report = Compiler::new().plan(module, &options).unwrap().report;
         assert!(!report.memory.fits);

@@ -172,6 +172,20 @@ pub fn roles(module: &Module, overrides: &RoleOverrides) -> Result<Roles, Vec<Di
     classify(&inlined, overrides, Trains::Yes).map_err(|diagnostic| vec![diagnostic])
 }
 
+/// Infers the roles of the arguments of a training step or, if no result is a loss, of a forward-only program: its floating-point
+/// arguments outside the batch are frozen parameters. Calls are inlined in a copy.
+///
+/// # Errors
+/// Returns an error if there is no entry function, or if its calls cannot be inlined.
+pub fn roles_of_any(module: &Module) -> Result<Roles, Vec<Diagnostic>> {
+    let mut inlined = module.clone();
+    shardc_analysis::transforms::inline::inline_calls(&mut inlined)?;
+    let overrides = RoleOverrides::default();
+    classify(&inlined, &overrides, Trains::Yes)
+        .or_else(|_| classify(&inlined, &overrides, Trains::No))
+        .map_err(|diagnostic| vec![diagnostic])
+}
+
 /// Infers the roles of the arguments of a forward-only program without calls: floating-point arguments outside the batch are frozen
 /// parameters.
 pub(crate) fn forward_roles(module: &Module, overrides: &RoleOverrides) -> Result<Roles, Diagnostic> {

@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
 use shardc_ir::{Module, OpId, OpKind, SecondaryMap, ValueDef, ValueId};
+use shardc_passes::cost::traffic;
 
 use super::{ARGUMENTS, Home, RESULTS};
 use crate::Output;
 use crate::explain::Explainer;
-use crate::explain::collectives::{Origin, collective_ops, origin};
+use crate::explain::collectives::{Origin, origin};
 use crate::explain::report::{CollectiveReport, GraphEdge};
 
 /// The maximum number of operations between a collective and an operation with a node.
@@ -89,7 +90,7 @@ pub(super) fn place_collectives(
         }
     }
     let entry = module.entry();
-    for (found, report) in collective_ops(module).iter().zip(collectives) {
+    for (found, report) in traffic::collectives(module).iter().zip(collectives) {
         if Some(found.func) != entry {
             continue;
         }

@@ -1,0 +1,321 @@
+//! Remedies: changes of annotations that remove a collective.
+//!
+//! The annotations from which the reasons of a collective come are candidates: without the axis, the argument is replicated over it, and so
+//! is the optimizer state of a parameter. If no batch argument is sharded along the axis, sharding the batch is a candidate too. A
+//! candidate becomes a remedy only if the program, partitioned with it, sends fewer bytes.
+
+use std::collections::HashMap;
+
+use indexmap::{IndexMap, IndexSet};
+use shardc_ir::{Module, OpId, TensorSharding};
+use shardc_passes::annotations::spec::Annotation;
+use shardc_passes::cost::traffic;
+use shardc_passes::propagate::{AnnotationSource, AxisRole as At, Subject};
+
+use super::Explainer;
+use super::classes::{OperandClass, ProgramRoles};
+use super::collectives::Served;
+use super::fold::groups;
+use super::report::{CollectiveReport, RemedyReport};
+use crate::folding::fold;
+use crate::{Compiler, Output};
+
+/// The maximum number of candidates for a group of collectives. Each is a partition of the program.
+const CANDIDATES: usize = 2;
+
+/// The costs of a partitioned program.
+#[derive(Clone, Copy, Debug)]
+struct Measure {
+    /// Bytes that a device sends in one execution.
+    sent: u64,
+    /// Bytes of the memory peak.
+    memory: u64,
+    /// Floating-point operations of matrix products and convolutions of a device.
+    operations: f64,
+}
+
+impl Measure {
+    fn of(output: &Output) -> Measure {
+        let collectives = traffic::collectives(&output.module);
+        Measure {
+            sent: collectives.iter().map(traffic::Collective::bytes_in_run).fold(0, u64::saturating_add),
+            memory: output.memory().peak,
+            operations: traffic::product_operations(&output.module),
+        }
+    }
+}
+
+/// Partitions of one program with changed annotations.
+pub(super) struct Trials<'a> {
+    compiler: &'a Compiler,
+    /// The program as it was parsed.
+    raw: &'a Module,
+    roles: &'a ProgramRoles,
+    /// The costs with each set of annotations, `None` if the program cannot be partitioned with them.
+    known: HashMap<Vec<String>, Option<Measure>>,
+}
+
+impl<'a> Trials<'a> {
+    pub(super) fn new(compiler: &'a Compiler, raw: &'a Module, roles: &'a ProgramRoles) -> Trials<'a> {
+        Trials { compiler, raw, roles, known: HashMap::new() }
+    }
+
+    fn measure(&mut self, specs: &[String]) -> Option<Measure> {
+        if let Some(&known) = self.known.get(specs) {
+            return known;
+        }
+        let annotations: Option<Vec<Annotation>> = specs.iter().map(|spec| spec.parse().ok()).collect();
+        let measured = annotations.and_then(|annotations| {
+            let compiler = annotations.into_iter().fold(self.compiler.clone(), Compiler::annotation);
+            compiler.partition_module(self.raw.clone()).ok().map(|output| Measure::of(&output))
+        });
+        self.known.insert(specs.to_vec(), measured);
+        measured
+    }
+}
+
+/// A change of annotations.
+struct Candidate {
+    what: String,
+    specs: Vec<String>,
+}
+
+impl Explainer<'_> {
+    /// Adds remedies to the `limit` largest groups of collectives.
+    pub(super) fn add_remedies(
+        &self,
+        output: &Output,
+        collectives: &mut [CollectiveReport],
+        trials: &mut Trials<'_>,
+        limit: usize,
+    ) {
+        let served = Served::new(self.module, self.body, output);
+        let ops = traffic::collectives(&output.module);
+        let before = Measure::of(output);
+        let mut found: Vec<(usize, Result<RemedyReport, String>)> = Vec::new();
+        for group in groups(collectives).iter().take(limit) {
+            let Some(&first) = group.members.first() else { continue };
+            // Collectives of called functions serve operations that the propagated program does not contain.
+            let in_entry = group.members.iter().filter(|member| member.function.is_none());
+            let needs: Vec<Vec<OpId>> = in_entry
+                .filter_map(|member| ops.get(member.number))
+                .map(|collective| served.by(&output.module, collective.op))
+                .collect();
+            let candidates = self.candidates(output, first, &needs, trials.roles);
+            found.push((first.number, best(&candidates, before, group.bytes, first, trials)));
+        }
+        for (number, remedy) in found {
+            if let Some(report) = collectives.iter_mut().find(|report| report.number == number) {
+                match remedy {
+                    Ok(remedy) => report.remedy = Some(remedy),
+                    Err(reason) => report.no_remedy = Some(reason),
+                }
+            }
+        }
+    }
+
+    fn candidates(
+        &self,
+        output: &Output,
+        collective: &CollectiveReport,
+        needs: &[Vec<OpId>],
+        roles: &ProgramRoles,
+    ) -> Vec<Candidate> {
+        let mut out = Vec::new();
+        for axis in &collective.axes {
+            // The sources of equal collectives correspond by position.
+            let mut slots: IndexMap<usize, IndexSet<usize>> = IndexMap::new();
+            for ops in needs {
+                let sources = ops.iter().flat_map(|&op| self.sources(op, collective, axis));
+                for (slot, argument) in sources.collect::<IndexSet<usize>>().into_iter().enumerate() {
+                    slots.entry(slot).or_default().insert(argument);
+                }
+            }
+            // Without the batch's own axis, every device would compute the whole batch.
+            slots.retain(|_, arguments| arguments.iter().all(|&i| roles.class(i) != OperandClass::Batch));
+            let all: IndexSet<usize> = slots.values().flatten().copied().collect();
+            for arguments in [all].into_iter().chain(slots.into_values()) {
+                let candidate = self.replicated_over(output, &arguments, axis, roles);
+                out.extend(candidate.filter(|c| out.iter().all(|other: &Candidate| other.specs != c.specs)));
+            }
+            out.extend(self.batch_candidate(output, axis, roles));
+        }
+        out.truncate(CANDIDATES);
+        out
+    }
+
+    /// The arguments whose annotations are the reason for a collective along an axis.
+    fn sources(&self, op: OpId, collective: &CollectiveReport, axis: &str) -> Vec<usize> {
+        let sides = if collective.reduces() {
+            let sides = self.reduced(op).into_iter();
+            sides.map(|(value, dim, axis)| (Subject::Value(value), dim, axis)).collect::<Vec<_>>()
+        } else {
+            let of_op = self.provenance.conflicts().iter().filter(|conflict| conflict.op == Some(op));
+            of_op.map(|conflict| (conflict.has.0, conflict.has.1, conflict.axis)).collect()
+        };
+        let is_about = |subject: Subject, part| {
+            self.sharding(subject).is_some_and(|s| self.module.meshes[s.mesh].axis_name(part) == axis)
+        };
+        let about = sides.into_iter().filter(|&(subject, _, part)| is_about(subject, part));
+        let origins =
+            about.flat_map(|(subject, dim, part)| self.provenance.origins(subject, At::Dim(dim), part));
+        let arguments = origins.filter_map(|origin| match origin {
+            AnnotationSource::Argument(i) => Some(i as usize),
+            _ => None,
+        });
+        arguments.collect()
+    }
+
+    /// The candidate that removes an axis from arguments, and from the optimizer state and the next values of parameters among them.
+    fn replicated_over(
+        &self,
+        output: &Output,
+        arguments: &IndexSet<usize>,
+        axis: &str,
+        roles: &ProgramRoles,
+    ) -> Option<Candidate> {
+        let follows = |role: &super::classes::ArgumentRole| role.of.is_some_and(|of| arguments.contains(&of));
+        let state =
+            roles.arguments.iter().enumerate().filter(|(i, role)| follows(role) && !arguments.contains(i));
+        let state: Vec<usize> = state.map(|(i, _)| i).collect();
+        let mut specs = Vec::new();
+        for &i in arguments.iter().chain(&state) {
+            let argument = output.interface.inputs.get(i).filter(|tensor| tensor.mesh.is_none());
+            specs.extend(
+                self.spec_without(argument.and(self.argument(i)), axis).map(|spec| format!("arg{i}={spec}")),
+            );
+            let next = roles.arguments.get(i).and_then(|role| role.next);
+            let result = next.and_then(|next| self.sharding(Subject::Result(next as u32)));
+            let spec = self.spec_without(result, axis);
+            specs.extend(next.zip(spec).map(|(next, spec)| format!("res{next}={spec}")));
+        }
+        let names = self.arguments_text(&arguments.iter().copied().collect::<Vec<_>>());
+        let with_state = if state.is_empty() { "" } else { " and the optimizer state" };
+        let what = format!("replicate {names}{with_state} over \"{axis}\"");
+        (!specs.is_empty()).then_some(Candidate { what, specs })
+    }
+
+    /// The candidate that shards the batch along an axis that shards no batch argument.
+    fn batch_candidate(&self, output: &Output, axis: &str, roles: &ProgramRoles) -> Option<Candidate> {
+        let of_batch = roles.arguments.iter().enumerate().filter_map(|(i, role)| Some((i, role.batch_dim?)));
+        let of_batch: Vec<(usize, usize)> = of_batch.collect();
+        let size = *output.interface.mesh.axes.get(axis)?;
+        let mut specs = Vec::new();
+        for &(i, batch_dim) in &of_batch {
+            let tensor = output.interface.inputs.get(i)?;
+            let sharding = self.argument(i).filter(|_| tensor.mesh.is_none())?;
+            let uses =
+                sharding.split_axes().any(|part| self.module.meshes[sharding.mesh].axis_name(part) == axis);
+            let local = *tensor.local_shape.get(batch_dim)?;
+            if uses || size < 2 || local % size != 0 {
+                return None;
+            }
+            specs.push(format!(
+                "arg{i}={}",
+                self.spec(sharding, |d, axes| {
+                    if d == batch_dim {
+                        axes.push(axis.to_owned());
+                    }
+                })
+            ));
+        }
+        let names = self.arguments_text(&of_batch.iter().map(|&(i, _)| i).collect::<Vec<_>>());
+        let what = format!("shard the batch of {names} by \"{axis}\"");
+        (!specs.is_empty()).then_some(Candidate { what, specs })
+    }
+
+    fn argument(&self, i: usize) -> Option<&TensorSharding> {
+        let value = *self.module.regions[self.body].args.get(i)?;
+        self.sharding(Subject::Value(value))
+    }
+
+    /// Arguments as text: `argument 3 params['w']`, or the names of several, folded.
+    fn arguments_text(&self, arguments: &[usize]) -> String {
+        let value = |i: usize| self.module.regions[self.body].args.get(i).copied();
+        let label = |i: usize| value(i).and_then(|value| self.label(Subject::Value(value)));
+        if let &[i] = arguments {
+            let name = label(i).or_else(|| value(i).map(|value| self.names.value(value)));
+            return name.map_or_else(|| format!("argument {i}"), |name| format!("argument {i} {name}"));
+        }
+        let names: Vec<String> =
+            arguments.iter().map(|&i| label(i).unwrap_or_else(|| format!("argument {i}"))).collect();
+        let folded = fold(names.iter().map(String::as_str)).into_iter().map(|name| name.text);
+        folded.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The partition spec of a sharding without an axis; `None` if the sharding does not use the axis.
+    fn spec_without(&self, sharding: Option<&TensorSharding>, axis: &str) -> Option<String> {
+        let sharding = sharding?;
+        let is_axis = |text: &String| text.split(':').next() == Some(axis);
+        let mut used = false;
+        let spec = self.spec(sharding, |_, axes| {
+            used |= axes.iter().any(is_axis);
+            axes.retain(|text| !is_axis(text));
+        });
+        used.then_some(spec)
+    }
+
+    /// The partition spec of a sharding, with changes to the axes of each dimension.
+    fn spec(&self, sharding: &TensorSharding, mut change: impl FnMut(usize, &mut Vec<String>)) -> String {
+        let mesh = &self.module.meshes[sharding.mesh];
+        let dims = sharding.dims.iter().enumerate().map(|(d, dim)| {
+            let mut axes: Vec<String> = dim.axes.iter().map(|&axis| mesh.axis_text(axis)).collect();
+            change(d, &mut axes);
+            if axes.is_empty() { "-".to_owned() } else { axes.join("+") }
+        });
+        dims.collect::<Vec<_>>().join(",")
+    }
+}
+
+/// The candidate with the least computation that sends less, or the reason why there is none. The saving must be at least a quarter of the
+/// bytes of the collective; otherwise other collectives take its place.
+fn best(
+    candidates: &[Candidate],
+    before: Measure,
+    bytes: u64,
+    collective: &CollectiveReport,
+    trials: &mut Trials<'_>,
+) -> Result<RemedyReport, String> {
+    let mut found: Option<(Measure, &Candidate)> = None;
+    for candidate in candidates {
+        let Some(after) = trials.measure(&candidate.specs) else { continue };
+        let saves = after.sent < before.sent && (before.sent - after.sent) >= bytes / 4;
+        let is_better =
+            found.is_none_or(|(best, _)| (after.operations, after.sent) < (best.operations, best.sent));
+        if saves && is_better {
+            found = Some((after, candidate));
+        }
+    }
+    let Some((after, candidate)) = found else {
+        return Err(without_remedy(candidates, collective));
+    };
+    Ok(RemedyReport {
+        what: candidate.what.clone(),
+        specs: candidate.specs.clone(),
+        sent: difference(before.sent, after.sent),
+        memory: difference(before.memory, after.memory),
+        operations: if before.operations > 0.0 { after.operations / before.operations } else { 1.0 },
+    })
+}
+
+fn difference(before: u64, after: u64) -> i64 {
+    i64::try_from(i128::from(after) - i128::from(before)).unwrap_or(i64::MAX)
+}
+
+/// The reason why a collective has no remedy.
+fn without_remedy(candidates: &[Candidate], collective: &CollectiveReport) -> String {
+    let purpose = match (collective.reduces(), collective.kind.as_str(), collective.class) {
+        (true, _, Some(OperandClass::Gradient)) => {
+            "it sums gradients over the shards of a contracted dimension"
+        }
+        (true, _, _) => "it sums over a sharded dimension",
+        (false, "all_gather", Some(OperandClass::Weight)) => {
+            "it gathers a weight that is sharded to save memory"
+        }
+        _ => "it changes the sharding of a value",
+    };
+    match candidates {
+        [] => format!("{purpose}, and no annotation of a weight causes it"),
+        [first, ..] => format!("{purpose}, and this does not send less: {}", first.what),
+    }
+}

@@ -1,0 +1,90 @@
+//! The differences between two snapshots, as text.
+
+use std::fmt::{Display, Write as _};
+
+use shardc_passes::report::byte_size::bytes_text;
+
+use super::diff::{Change, SnapshotDiff, TensorChange};
+use super::text::axes_text;
+
+impl SnapshotDiff {
+    /// The differences as text.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        if self.is_empty() {
+            out.push_str("no differences\n");
+            return out;
+        }
+        if let Some(mesh) = &self.mesh {
+            let _ = writeln!(out, "mesh: {} -> {}", mesh.before, mesh.after);
+        }
+        tensors(&mut out, "arguments", &self.arguments);
+        tensors(&mut out, "results", &self.results);
+        if !self.collectives.is_empty() {
+            out.push_str("collectives, bytes that a device sends in one execution:\n");
+        }
+        for change in &self.collectives {
+            let axes = axes_text(&change.axes);
+            let counts = [counted("operations", &change.count), counted("executions", &change.runs)].concat();
+            let _ = writeln!(out, "  {} along {axes}: {}{counts}", change.kind, bytes(&change.bytes));
+            change.causes.iter().for_each(|cause| {
+                let _ = writeln!(out, "      {cause}");
+            });
+        }
+        if !self.collectives.is_empty() {
+            let _ = writeln!(out, "  total: {}", bytes(&self.sent));
+        }
+        if !self.memory.is_empty() {
+            out.push_str("estimated memory of a device:\n");
+        }
+        for change in &self.memory {
+            let _ = writeln!(out, "  {}: {}", change.part, bytes(&change.bytes));
+        }
+        if !self.warnings.is_empty() {
+            out.push_str("warnings:\n");
+        }
+        for change in &self.warnings {
+            let Change { before, after } = &change.count;
+            let _ = writeln!(out, "  {}: {before} -> {after}, {}", change.code, bytes(&change.bytes));
+        }
+        out
+    }
+}
+
+fn tensors(out: &mut String, heading: &str, changes: &[TensorChange]) {
+    if !changes.is_empty() {
+        let _ = writeln!(out, "{heading}:");
+    }
+    for change in changes {
+        let times = if change.count > 1 { format!(" (x{})", change.count) } else { String::new() };
+        let text = match (&change.before, &change.after) {
+            (Some(before), Some(after)) => format!("{before} -> {after}"),
+            (None, Some(after)) => format!("new, {after}"),
+            (Some(before), None) => format!("removed, {before}"),
+            (None, None) => String::new(),
+        };
+        let _ = writeln!(out, "  {}{times}: {text}", change.name);
+        change.causes.iter().for_each(|cause| {
+            let _ = writeln!(out, "      {cause}");
+        });
+    }
+}
+
+fn counted(what: &str, change: &Change<impl Display + PartialEq>) -> String {
+    match change.before == change.after {
+        true => String::new(),
+        false => format!(", {what} {} -> {}", change.before, change.after),
+    }
+}
+
+/// Bytes before and after, with the growth in percent.
+fn bytes(change: &Change<u64>) -> String {
+    let growth = match (change.before, change.after) {
+        (before, after) if before == after => String::new(),
+        (0, _) => " (new)".to_owned(),
+        (_, 0) => " (gone)".to_owned(),
+        _ => format!(" ({:+.1} %)", change.growth() * 100.0),
+    };
+    format!("{} -> {}{growth}", bytes_text(change.before), bytes_text(change.after))
+}

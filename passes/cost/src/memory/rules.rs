@@ -70,6 +70,7 @@ pub enum Rule {
     ElementwiseLoops,
     EarlyResults,
     EarlyFrees,
+    EarlyReductions,
     NarrowOperands,
     ConvolutionTiles,
     RowTiles,
@@ -177,6 +178,13 @@ pub const RULES: &[RuleInfo] = &[
         "XLA ListScheduler: an instruction that frees more than it defines has priority",
     ),
     rule(
+        Rule::EarlyReductions,
+        "early-reductions",
+        Stage::Schedule,
+        "reductions to tiny results that are far after their operands run as soon as possible (TPU)",
+        "XLA ListScheduler: an instruction that frees more than it defines has priority",
+    ),
+    rule(
         Rule::NarrowOperands,
         "narrow-operands",
         Stage::Layout,
@@ -275,7 +283,7 @@ impl FromStr for Rule {
 
     fn from_str(id: &str) -> Result<Rule, String> {
         let found = RULES.iter().find(|info| info.id == id).map(|info| info.rule);
-        found.ok_or_else(|| format!("unknown rule '{id}': `shardc memory --rules` lists the rules"))
+        found.ok_or_else(|| format!("unknown rule '{id}': `shardc memory FILE --list` lists the rules"))
     }
 }
 

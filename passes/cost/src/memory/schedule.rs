@@ -5,7 +5,7 @@
 //! equal priority.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{EntityRef, OpId, RegionId, ValueId};
+use shardc_ir::{EntityRef, OpId, OpKind, RegionId, ValueId};
 
 use super::rules::Rule;
 use super::stages::Estimate;
@@ -13,6 +13,13 @@ use super::stages::Estimate;
 /// The distance, in operations, beyond which an operation that frees more than it allocates is scheduled as early as possible. At shorter
 /// distances, the TPU compiler was observed to keep program order.
 pub(super) const FAR_BEHIND: u32 = 32;
+
+/// The distance, in operations, beyond which a reduction to a tiny result is scheduled as early as possible. At shorter distances, the
+/// TPU compiler was observed to keep program order.
+const LAYERS_BEHIND: u32 = 512;
+
+/// The result of a reduction is tiny if it is at most this fraction (1/1024) of its operand.
+const NEXT_TO_NOTHING: u64 = 1024;
 
 /// To be scheduled [early](FAR_BEHIND), an operation must free more than 5/4 (1 + 1/4) of the bytes that it allocates. The f32 gradient of
 /// a table, computed from logits of equal size and a few activations, was observed to stay in program order. While the gradient is
@@ -26,6 +33,8 @@ impl Estimate<'_> {
     /// * those that only produce results of the function, such as a parameter update, which frees its gradient;
     /// * those that free more than they allocate and are [far](FAR_BEHIND) after their operands, such as the gradient of a parameter, which
     ///   JAX emits at the end of the program;
+    /// * reductions of large tensors to tiny results, such as the gradient of a norm's weights. In program order, they would keep their
+    ///   operands live.
     pub(super) fn order(&mut self, region: RegionId, outside: &FxHashSet<ValueId>) -> Vec<usize> {
         let module = self.module;
         let mut order = Vec::new();
@@ -39,18 +48,20 @@ impl Estimate<'_> {
             let may_move = !is_fused && !data.results.is_empty() && data.regions.is_empty();
             let is_result = data.results.iter().all(|v| outside.contains(v));
             let number = number as u32;
-            self.ready[op.index()] =
-                if is_fused || may_move && is_result && self.program.applies(Rule::EarlyResults) {
-                    ready
-                } else if may_move
-                    && self.program.applies(Rule::EarlyFrees)
-                    && let Some(at) = self.frees_more(op, region, number + 1, &read).map(|at| at.max(ready))
-                    && at + FAR_BEHIND < number
-                {
-                    at
-                } else {
-                    ready.max(number)
-                };
+            let is_early_result = may_move && is_result && self.program.applies(Rule::EarlyResults);
+            let is_reduced_early =
+                !is_fused && ready + LAYERS_BEHIND < number && self.makes_little(op, region);
+            self.ready[op.index()] = if is_fused || is_early_result || is_reduced_early {
+                ready
+            } else if may_move
+                && self.program.applies(Rule::EarlyFrees)
+                && let Some(at) = self.frees_more(op, region, number + 1, &read).map(|at| at.max(ready))
+                && at + FAR_BEHIND < number
+            {
+                at
+            } else {
+                ready.max(number)
+            };
             if !is_fused {
                 order.push(number as usize);
                 let at = self.ready[op.index()];
@@ -64,6 +75,16 @@ impl Estimate<'_> {
         // The sort is stable: ties stay in program order.
         order.sort_by_key(|&number| self.ready[ops[number].index()]);
         order
+    }
+
+    /// Whether an operation is a reduction to a tiny result ([`NEXT_TO_NOTHING`]).
+    fn makes_little(&self, op: OpId, region: RegionId) -> bool {
+        let data = &self.module.ops[op];
+        let read = || self.leaves(op, region).into_iter().map(|v| self.program.weight(v)).max().unwrap_or(0);
+        let made = || data.results.iter().map(|&v| self.program.weight(v)).fold(0, u64::saturating_add);
+        self.program.applies_on_tpu(Rule::EarlyReductions)
+            && matches!(data.kind, OpKind::Reduce { .. })
+            && made().saturating_mul(NEXT_TO_NOTHING) <= read()
     }
 
     /// Returns the earliest position in the schedule after which the operation frees more than 5/4 of the memory that it allocates

@@ -562,3 +562,33 @@ fn block_lookups_read_a_copy_without_tiles_along_the_index() {
     // Tiles of four colors by 128 columns.
     assert_eq!(on_a_tpu(text), (256 + 64) * 84 * 4 * 128);
 }
+
+#[test]
+fn far_reductions_to_almost_nothing_run_early() {
+    let of = |between: u32| {
+        let mut text = "%0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+            %z = stablehlo.constant dense<0.0> : tensor<f32>
+            %c0 = stablehlo.custom_call @C(%v) : (tensor<8xf32>) -> tensor<8xf32>\n"
+            .to_owned();
+        for at in 1..=between {
+            writeln!(
+                text,
+                "%c{at} = stablehlo.custom_call @C(%c{}) : (tensor<8xf32>) -> tensor<8xf32>",
+                at - 1
+            )
+            .unwrap();
+        }
+        on_a_tpu(&format!(
+            "func.func @main(%x: tensor<2048x2048xf32>, %v: tensor<8xf32>) -> (tensor<2048xf32>, tensor<8xf32>, tensor<2048x2048xf32>) {{
+                {text}
+                %y = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+                %w = stablehlo.custom_call @C(%y) : (tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+                %sum = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<2048x2048xf32>, tensor<f32>) -> tensor<2048xf32>
+                return %sum, %c{between}, %w : tensor<2048xf32>, tensor<8xf32>, tensor<2048x2048xf32>
+            }}"
+        ))
+    };
+    let matrix = 4 * 2048 * 2048;
+    assert!(of(8) >= 2 * matrix, "program order");
+    assert!(of(600) < 2 * matrix);
+}

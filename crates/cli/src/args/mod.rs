@@ -22,7 +22,7 @@ pub(crate) use device::{CompileArgs, DeviceArgs, RunArgs, StateArgs, VerifyArgs}
 pub(crate) use launch::LaunchArgs;
 pub(crate) use look::{ExplainArgs, LintArgs, OpsArgs};
 pub(crate) use opt::{Expect, OptArgs, normalized};
-pub(crate) use partition::{PartitionArgs, PropagateArgs, Rules};
+pub(crate) use partition::{MemoryArgs, PartitionArgs, PropagateArgs, Rules};
 pub(crate) use plugin::{Kind, PluginArgs, PluginCommand};
 pub(crate) use program::{
     AnnotationArgs, Emit, FormArgs, Groups, HowArgs, InputArgs, Machine, Mode, ObserveArgs, RuleArgs,

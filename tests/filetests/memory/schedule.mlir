@@ -5,7 +5,7 @@ func.func @main(%x: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>)
   %0 = stablehlo.cholesky %x, lower = true : tensor<16x16xf32>
   %1 = stablehlo.cholesky %0, lower = true : tensor<16x16xf32>
   %2 = stablehlo.cholesky %1, lower = true : tensor<16x16xf32>
-  %3 = stablehlo.cholesky %0, lower = true : tensor<16x16xf32>
+  %3 = stablehlo.cholesky %0, lower = false : tensor<16x16xf32>
   return %2, %3 : tensor<16x16xf32>, tensor<16x16xf32>
 }
 // CHECK: schedule @main

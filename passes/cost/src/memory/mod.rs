@@ -198,11 +198,11 @@ pub fn too_much_with_calls(
         return None;
     }
     let message = format!(
-        "each device needs about {} of memory but has {}: {} for arguments, and {} for results and temporaries at this operation",
-        bytes_text(estimate.peak),
+        "each device needs up to about {} of memory but has {}: {} for arguments, and {} for results and temporaries at this operation",
+        bytes_text(estimate.high),
         bytes_text(limit),
         bytes_text(estimate.arguments),
-        bytes_text(estimate.peak.saturating_sub(estimate.arguments)),
+        bytes_text(estimate.high.saturating_sub(estimate.arguments)),
     );
     let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0470", message)
         .hint("shard more of the program, use a larger mesh, or rematerialize more in the backward pass (`jax.checkpoint`); \

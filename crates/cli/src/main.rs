@@ -58,6 +58,7 @@ fn run(command: &Command, ui: &Ui) -> Result<ExitCode> {
     }
     match command {
         Command::Partition(args) => commands::partition::run(args, ui),
+        Command::Memory(args) => commands::memory::run(args, ui),
         Command::Propagate(args) => commands::propagate::run(args, ui),
         Command::Lint(args) => commands::lint::run(args, ui),
         Command::Verify(args) => commands::verify::run(args, ui),

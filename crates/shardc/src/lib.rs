@@ -109,8 +109,8 @@ pub use shardc_stablehlo::{RenderOptions, is_bytecode, render, render_with};
 pub mod target {
     #[doc(inline)]
     pub use shardc_target::{
-        CompilerModel, DeviceKind, GpuDescription, Group, Link, Network, Number, Peaks, SPECS, Target,
-        TargetError, TargetSpec, Traffic, find, names, usual,
+        CompilerModel, DeviceKind, GpuDescription, Group, Link, Network, Number, Peaks, PlanningRates, SPECS,
+        Target, TargetError, TargetSpec, Traffic, best_order, find, names, usual,
     };
 }
 
@@ -137,15 +137,6 @@ pub mod stablehlo {
 pub mod lint {
     #[doc(inline)]
     pub use shardc_passes::lint::{Finding, LINTS, Level, Lint, LintOptions, LintReport, find};
-}
-
-/// Devices as data: kinds of accelerators, and grids of them.
-pub mod target {
-    #[doc(inline)]
-    pub use shardc_target::{
-        CompilerModel, DeviceKind, GpuDescription, Group, Link, Network, Number, Peaks, PlanningRates, SPECS,
-        Target, TargetError, TargetSpec, Traffic, find, names,
-    };
 }
 
 /// Programs built in Rust, for [`Compiler::partition_module`].

@@ -11,7 +11,7 @@ use super::device::{CompileArgs, RunArgs, VerifyArgs};
 use super::launch::LaunchArgs;
 use super::look::{DiffArgs, ExplainArgs, LintArgs, OpsArgs, SnapshotArgs};
 use super::opt::OptArgs;
-use super::partition::{PartitionArgs, PropagateArgs};
+use super::partition::{MemoryArgs, PartitionArgs, PropagateArgs};
 use super::plan::PlanArgs;
 use super::plugin::PluginArgs;
 use super::{FsdpArgs, LoraArgs};
@@ -68,6 +68,14 @@ pub(crate) enum Command {
         Output: a report of the memory of a device, and of the collectives with the bytes that a device sends. Exit code 1 if the \
         program does not fit in the memory of a device.")]
     Compile(CompileArgs),
+    /// Estimate the memory of a device, as an interval around an expected value
+    #[command(
+        after_help = "Examples:\n  shardc memory step.mlir\n  shardc memory step.mlir --machine tpu-v5p --stage buffers\n  \
+        shardc memory step.mlir --without recompute\n  shardc memory step.mlir --list\n\n\
+        Output: the bytes of arguments, results and temporaries, the expected total, the interval, and the causes of its width. \
+        With --stage, the result of a stage of the model for each region instead."
+    )]
+    Memory(MemoryArgs),
     /// Explain the sharding of each value, the conflicts between annotations, and the reason for each collective
     #[command(
         after_help = "Examples:\n  shardc explain step.mlir\n  shardc explain step.mlir --value %5\n  \

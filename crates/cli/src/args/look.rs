@@ -7,9 +7,7 @@ use clap::Args;
 use shardc::Diagnostic;
 use shardc::explain::OperandClass;
 
-use super::program::{
-    AnnotationArgs, HowArgs, InlineArgs, InputArgs, RuleArgs, TargetArgs, number_of_bytes,
-};
+use super::program::{AnnotationArgs, HowArgs, InlineArgs, InputArgs, RuleArgs, TargetArgs, number_of_bytes};
 
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArgs {

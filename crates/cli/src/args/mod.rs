@@ -23,7 +23,7 @@ pub(crate) use device::{CompileArgs, DeviceArgs, RunArgs, StateArgs, VerifyArgs}
 pub(crate) use launch::LaunchArgs;
 pub(crate) use look::{DiffArgs, ExplainArgs, LintArgs, OpsArgs, SnapshotArgs};
 pub(crate) use opt::{Expect, OptArgs, normalized};
-pub(crate) use partition::{PartitionArgs, PropagateArgs, Rules};
+pub(crate) use partition::{MemoryArgs, PartitionArgs, PropagateArgs, Rules};
 pub(crate) use plan::PlanArgs;
 pub(crate) use plugin::{Kind, PluginArgs, PluginCommand};
 pub(crate) use program::{

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use shardc_passes::cost::memory::{Rule, Stage};
 
 use super::program::{FormArgs, HowArgs, InputArgs, ObserveArgs, StopArgs, TargetArgs, ToArgs};
 
@@ -38,6 +39,25 @@ pub(crate) struct PartitionArgs {
     pub(crate) at_peak: bool,
     #[command(flatten)]
     pub(crate) stop: StopArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct MemoryArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+    /// Print the result of a stage of the memory model: materialize, schedule, layout, buffers, allocate
+    #[arg(long, value_name = "STAGE")]
+    pub(crate) stage: Option<Stage>,
+    /// Disable a rule of the memory model; may be repeated
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) without: Vec<Rule>,
+    /// List the rules of the memory model, each with its stage and its source
+    #[arg(long)]
+    pub(crate) list: bool,
 }
 
 #[derive(Args, Debug)]

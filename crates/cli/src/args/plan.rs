@@ -39,6 +39,12 @@ pub(crate) struct PlanArgs {
     /// Write the plan to a file as JSON; - for standard output, as with --format json
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// Write the plan and the explanation of all shardings to a file as an HTML page; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write the schedule to a file as a trace for ui.perfetto.dev; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
     /// Only answer whether the program fits: exit code 0 if it does, 1 if not
     #[arg(long)]
     pub(crate) fits: bool,

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
+use shardc::Compiler;
 use shardc::explain::{ExplainOptions, Explained, Question, Report};
 use shardc::snapshot::{Change, Snapshot, SnapshotDiff};
 
-use crate::args::{DiffArgs, InputArgs};
+use crate::args::DiffArgs;
 use crate::failure::usage;
 use crate::job::{self, Prepared};
 use crate::source::Source;

@@ -94,11 +94,11 @@ fn summary(output: &Output, limit: Option<u64>, ui: &Ui) {
         };
         let fits = match limit {
             None => String::new(),
-            Some(limit) if memory.peak <= limit => {
-                format!("fits in {}, with {} left\n", bytes(limit), bytes(limit - memory.peak))
+            Some(limit) if memory.high <= limit => {
+                format!("fits in {}, with {} left\n", bytes(limit), bytes(limit - memory.high))
             }
             Some(limit) => {
-                format!("does not fit in {}: {} more are needed\n", bytes(limit), bytes(memory.peak - limit))
+                format!("does not fit in {}: {} more are needed\n", bytes(limit), bytes(memory.high - limit))
             }
         };
         let needs = format!(
@@ -133,7 +133,9 @@ fn summary(output: &Output, limit: Option<u64>, ui: &Ui) {
                 "outputs": memory.outputs,
                 "aliases": memory.aliases,
                 "temporaries": memory.temporaries,
+                "low": memory.low,
                 "peak": memory.peak,
+                "high": memory.high,
                 "host": memory.host,
                 "limit": limit,
             },

@@ -4,8 +4,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Result;
-use shardc::Compiler;
+use shardc::explain::{ExplainOptions, Question};
 use shardc::plan::{Plan, PlanOptions};
+use shardc::{Compiler, page};
 
 use super::sweep;
 use crate::args::PlanArgs;
@@ -17,8 +18,9 @@ use crate::target::Chosen;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &PlanArgs, ui: &Ui) -> Result<ExitCode> {
-    let json = args.json.as_deref().map(|path| ("--json", path));
-    let mut outputs = Outputs::plan(&args.how.outputs(&[json]), &[args.input.named()])?;
+    let named = [("--json", &args.json), ("--html", &args.html), ("--trace", &args.trace)];
+    let files = named.map(|(option, path)| path.as_deref().map(|path| (option, path)));
+    let mut outputs = Outputs::plan(&args.how.outputs(&files), &[args.input.named()])?;
     let source = Source::read(&args.input.input)?;
     let module = Compiler::parse(&source.bytes).map_err(|e| source.explain(&e))?;
     let Some(name) = &args.target else {
@@ -32,7 +34,9 @@ pub(crate) fn run(args: &PlanArgs, ui: &Ui) -> Result<ExitCode> {
     };
     let chosen = Chosen::parse(name)?;
     let Chosen::Target(target) = &chosen else {
-        return Err(usage(format!("--target {name}: a plan needs a number of devices, as in {name}:8 or v5p:2x2x2")));
+        return Err(usage(format!(
+            "--target {name}: a plan needs a number of devices, as in {name}:8 or v5p:2x2x2"
+        )));
     };
     let options = PlanOptions {
         memory: args.how.memory.filter(|&bytes| bytes > 0),
@@ -43,14 +47,24 @@ pub(crate) fn run(args: &PlanArgs, ui: &Ui) -> Result<ExitCode> {
     let Prepared { compiler, module, warnings } =
         job::prepare(module, &source, &args.input.annotations, &how, ui)?;
     ui.warn(&source, &warnings);
-    let Plan { output, report } = compiler.plan(module, &options).map_err(|e| source.explain(&e))?;
+    let Plan { output, report } = compiler.plan(module.clone(), &options).map_err(|e| source.explain(&e))?;
     ui.warn_selected(&source, &output.warnings_to_print());
     let json = || format!("{}\n", report.to_json());
     if let Some(path) = &args.json {
         outputs.put(path, json())?;
     }
+    if let Some(path) = &args.trace {
+        outputs.put(path, report.to_trace_json())?;
+    }
+    if let Some(path) = &args.html {
+        let text = source.text();
+        let explained = compiler
+            .explain_module(module, (&source.name, &text), &Question::Summary, &ExplainOptions::default())
+            .map_err(|e| source.explain(&e))?;
+        outputs.put(path, page::render(&explained.report, Some(&report)))?;
+    }
     outputs.commit()?;
-    if args.json.is_none() {
+    if files.iter().all(Option::is_none) {
         ui.print(match (ui.is_json(), args.fits) {
             (true, _) => json(),
             (false, true) => format!("{}\n", report.memory.fit_text()),

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use shardc::Compiler;
 use shardc::Stage;
 use shardc::snapshot::Snapshot;
 

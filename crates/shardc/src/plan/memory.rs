@@ -1,11 +1,15 @@
 //! The memory of a device: totals, classes, and the values at the peak.
 
+use std::collections::BTreeMap;
+
 use indexmap::IndexMap;
 use shardc_ir::{Module, TensorType};
+use shardc_passes::cost::memory::over_time;
+use shardc_passes::report::byte_size::bytes_text;
 
 use super::report::{BufferReport, ClassReport, MemoryReport};
 use crate::explain::SourcePlace;
-use crate::{InterfaceTensor, Output};
+use crate::{InterfaceTensor, MemoryEstimate, Output};
 
 /// The memory of the partition `output` of `module`.
 pub(super) fn report(module: &Module, output: &Output, limit: u64) -> MemoryReport {
@@ -62,17 +66,95 @@ pub(super) fn report(module: &Module, output: &Output, limit: u64) -> MemoryRepo
     let mut classes: Vec<ClassReport> =
         classes.into_iter().map(|(class, bytes)| ClassReport { class: class.to_owned(), bytes }).collect();
     classes.sort_by_key(|class| std::cmp::Reverse(class.bytes));
+    let over_time = OverTime::of(output, memory.arguments.saturating_add(results));
     MemoryReport {
         limit,
-        low: memory.peak,
+        low: memory.low,
         expected: memory.peak,
-        high: memory.peak,
-        fits: limit == 0 || memory.peak <= limit,
+        high: memory.high,
+        reasons: reasons(&memory),
+        fits: limit == 0 || memory.high <= limit,
         classes,
         host: memory.host,
         live,
-        ..MemoryReport::default()
+        points: over_time.points,
+        timeline: over_time.timeline,
+        buffers: over_time.buffers,
     }
+}
+
+/// The maximum number of buffers of a report. The smallest are left out; the time line counts them.
+const BUFFERS: usize = 1500;
+
+/// The memory over time.
+#[derive(Default)]
+struct OverTime {
+    points: usize,
+    timeline: Vec<(usize, u64)>,
+    buffers: Vec<BufferReport>,
+}
+
+impl OverTime {
+    /// The memory over time, on top of `arguments` bytes that are live all the time.
+    fn of(output: &Output, arguments: u64) -> OverTime {
+        let module = &output.module;
+        let Some(func) = module.entry() else { return OverTime::default() };
+        let (points, mut all) = over_time(module, func, output.machine);
+        let mut changes: BTreeMap<usize, i64> = BTreeMap::from([(0, signed(arguments))]);
+        for buffer in &all {
+            *changes.entry(buffer.first as usize).or_default() += signed(buffer.bytes);
+            *changes.entry(buffer.last as usize + 1).or_default() -= signed(buffer.bytes);
+        }
+        let mut live = 0;
+        let timeline = changes.into_iter().map(|(point, change)| {
+            live += change;
+            (point, live.unsigned_abs())
+        });
+        let timeline = timeline.collect();
+        if all.len() > BUFFERS {
+            all.sort_by_key(|buffer| std::cmp::Reverse(buffer.bytes));
+            all.truncate(BUFFERS);
+            all.sort_by_key(|buffer| buffer.first);
+        }
+        let buffers = all.into_iter().map(|buffer| {
+            let op = buffer.value.and_then(|value| module.def_op(value));
+            let name = op.map_or("copy", |op| module.ops[op].kind.name()).to_owned();
+            BufferReport {
+                class: class_of_temporary(&name).to_owned(),
+                name,
+                ty: buffer.value.map_or_else(String::new, |v| module.types.display(module.values[v].ty)),
+                bytes: buffer.bytes,
+                count: 1,
+                first: buffer.first as usize,
+                last: buffer.last as usize,
+                place: SourcePlace { user: op.and_then(|op| module.user_loc(op)), ..SourcePlace::default() },
+            }
+        });
+        OverTime { points: points as usize + 1, timeline, buffers: buffers.collect() }
+    }
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+fn class_of_temporary(op: &str) -> &'static str {
+    if is_collective(op) { "collective buffers" } else { "activations and gradients" }
+}
+
+/// The causes of the width of the interval, if they matter.
+fn reasons(memory: &MemoryEstimate) -> Vec<String> {
+    let causes = [
+        (memory.width.fusion, "values that the compiler may keep or recompute"),
+        (memory.width.schedule, "operations that the compiler may run earlier or later"),
+        (memory.width.allocation, "gaps between buffers"),
+    ];
+    let matters = |&(bytes, _): &(u64, &str)| bytes > memory.peak / 100;
+    causes
+        .into_iter()
+        .filter(matters)
+        .map(|(bytes, cause)| format!("{}: {cause}", bytes_text(bytes)))
+        .collect()
 }
 
 fn local(input: &InterfaceTensor) -> TensorType {

@@ -11,7 +11,8 @@
 use rustc_hash::FxHashSet;
 use shardc_ir::{BinaryOp, EntityRef, OpId, OpKind, RegionId, ValueId};
 
-use super::liveness::Estimate;
+use super::rules::Rule;
+use super::stages::Estimate;
 
 /// Limits on the search for the values from which an operation can be recomputed: the depth, and the number of visited values.
 const LOOKED_AT: u32 = 48;
@@ -105,7 +106,11 @@ impl Estimate<'_> {
         if self.program.is_always_fused(op) {
             return true;
         }
-        if !self.program.is_elementwise(op) || self.program.is_hard(op) || self.is_quotient_kept(op, region) {
+        if !self.program.applies(Rule::Recompute)
+            || !self.program.is_elementwise(op)
+            || self.program.is_hard(op)
+            || self.is_quotient_kept(op, region)
+        {
             return false;
         }
         let data = &self.module.ops[op];
@@ -124,19 +129,23 @@ impl Estimate<'_> {
         let kept = made.saturating_mul(u64::from(until - number));
         // Keeping one number per row in memory, such as the maximum of the row, is negligible compared to keeping the rows.
         let beside = if again.is_from_memory { kept / BESIDE } else { 0 };
-        if cost >= kept.saturating_add(beside) {
+        let lean = self.program.lean;
+        if !lean.is_below(cost.saturating_add(1), kept.saturating_add(beside)) {
             return false;
         }
         let readers = self.readers_of(op);
         let written = data.results.iter().map(|&v| self.program.traffic(v)).fold(0, u64::saturating_add);
         let stored = again.read.saturating_add(written.saturating_mul(readers + 1));
-        readers.saturating_mul(again.read) <= stored
+        lean.is_below(readers.saturating_mul(again.read), stored)
     }
 
     /// Whether the result is a quotient that several matmuls read, such as attention probabilities, and that the compiler keeps in memory.
     /// For a v5p, libtpu keeps such a quotient; for a v5e, it recomputes the division in each matmul.
     fn is_quotient_kept(&self, op: OpId, region: RegionId) -> bool {
-        if !self.program.machine.keeps_shared_quotients() || !self.program.is_multiplied_often(op) {
+        if !self.program.applies(Rule::SharedQuotients)
+            || !self.program.machine.keeps_shared_quotients()
+            || !self.program.is_multiplied_often(op)
+        {
             return false;
         }
         let module = self.module;

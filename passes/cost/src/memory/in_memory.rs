@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::{FuncId, Module, OpId};
 
-use super::liveness::{Alive, Estimate};
 use super::machine::Machine;
+use super::stages::{Alive, Estimate};
 
 /// Temporaries at the peak with the same type, kind of producer, and source line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct InMemory {
 #[must_use]
 pub fn at_peak(module: &Module, func: FuncId, machine: Machine) -> Vec<InMemory> {
     let Some(body) = module.funcs[func].body else { return Vec::new() };
-    let peak = Estimate::new(module, func, body, machine, &|_| 0).peak(body);
+    let peak = Estimate::new(module, func, body, machine.into(), &|_| 0).peak(body);
     let name = |op: OpId| module.ops[op].kind.name().to_owned();
     let mut groups: Vec<InMemory> = Vec::new();
     let mut known: FxHashMap<(String, String, Option<String>), usize> = FxHashMap::default();

@@ -2,8 +2,8 @@
 
 use shardc_ir::{EntityRef, FuncId, Module, OpId};
 
-use super::liveness::Estimate;
 use super::machine::Machine;
+use super::stages::Estimate;
 
 /// For each operation of a function, whether it is fused into its users.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ impl Fusion {
     #[must_use]
     pub fn of(module: &Module, func: FuncId, machine: Machine) -> Fusion {
         let Some(body) = module.funcs[func].body else { return Fusion { fused: Vec::new() } };
-        let mut estimate = Estimate::new(module, func, body, machine, &|_| 0);
+        let mut estimate = Estimate::new(module, func, body, machine.into(), &|_| 0);
         estimate.peak(body);
         Fusion { fused: estimate.fused }
     }

@@ -1,6 +1,7 @@
 //! Predicates for how compilers treat an operation. They depend only on its kind, attributes and shapes.
 
 use shardc_ir::{Module, OpId, OpKind, Precision, ValueId, Work};
+use smallvec::SmallVec;
 
 /// Whether an operation is a `dot_general` without contracting dimensions: XLA rewrites it to an element-wise multiplication
 /// (`AlgebraicSimplifier::HandleDot`).
@@ -100,8 +101,28 @@ pub(super) fn rows_of(module: &Module, op: OpId) -> Option<ValueId> {
     dims.iter().any(|&dim| dim as usize == last).then_some(rows)
 }
 
-/// Whether a gather or scatter reads or adds blocks of several dimensions instead of rows. Such blocks have the layout with the least
-/// padding.
+/// Returns the dimensions of a row of the table of a gather or scatter.
+pub(super) fn window_of_table(module: &Module, op: OpId) -> SmallVec<[usize; 6]> {
+    let data = &module.ops[op];
+    let (left_out, batching) = match &data.kind {
+        OpKind::Gather(spec) => (&spec.collapsed_slice_dims, &spec.operand_batching_dims),
+        OpKind::Scatter(spec) => (&spec.inserted_window_dims, &spec.input_batching_dims),
+        _ => return SmallVec::new(),
+    };
+    let rank = data.operands.first().map_or(0, |&table| module.rank(table));
+    (0..rank).filter(|&dim| !left_out.contains(&(dim as u32)) && !batching.contains(&(dim as u32))).collect()
+}
+
+/// Returns the dimensions of a row among the dimensions of the rows of a gather or scatter.
+pub(super) fn window_of_rows(module: &Module, op: OpId) -> SmallVec<[usize; 6]> {
+    match &module.ops[op].kind {
+        OpKind::Gather(spec) => spec.offset_dims.iter().map(|&dim| dim as usize).collect(),
+        OpKind::Scatter(spec) => spec.update_window_dims.iter().map(|&dim| dim as usize).collect(),
+        _ => SmallVec::new(),
+    }
+}
+
+/// Whether a gather or scatter reads or adds blocks of several dimensions instead of rows.
 pub(super) fn moves_blocks(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let (value, dims) = match &data.kind {

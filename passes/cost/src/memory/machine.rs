@@ -66,18 +66,6 @@ const LOST_ON_GPUS: u64 = 9;
 /// rows and more (at least 1 GiB) are not. Read-only tables sometimes keep the default layout from 256 MiB on.
 const TOO_MUCH_IN_ROWS: u64 = 1 << 30;
 
-impl From<&TargetSpec> for Machine {
-    fn from(spec: &TargetSpec) -> Machine {
-        let compiler = &spec.compiler;
-        match (compiler.is_tiled, compiler.multiplies_alone) {
-            (true, _) if compiler.keeps_shared_quotients => Machine::TpuV5p,
-            (true, _) => Machine::TpuV5e,
-            (false, true) => Machine::Gpu,
-            (false, false) => Machine::Plain,
-        }
-    }
-}
-
 impl Machine {
     /// Whether layouts are tiled.
     pub(super) fn is_tpu(self) -> bool {
@@ -158,22 +146,26 @@ impl Machine {
         tiled.max(SMALLEST)
     }
 
-    /// Returns the bytes of a tensor in the layout with the last dimension along the lanes, in which a whole row is read or written at
-    /// once.
-    pub(super) fn bytes_in_rows(self, ty: &TensorType, bits: u32) -> u64 {
+    /// Returns the bytes of a tensor in a layout in which a row is read or written at once. `window` has the dimensions of a row. If a
+    /// row has several dimensions, two of them are tiled. Otherwise the last dimension is along the lanes.
+    pub(super) fn bytes_in_rows(self, ty: &TensorType, bits: u32, window: &[usize]) -> u64 {
         let sizes: SmallVec<[u64; 6]> = ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
         let least = self.bytes(ty, bits, None);
-        match sizes.len() {
-            0 | 1 => least,
-            _ if !self.is_tpu() || sizes.contains(&0) => least,
-            rank => least.max(in_bytes(padded(&sizes, rank - 1, rank - 2), bits)),
+        let rank = sizes.len();
+        if rank < 2 || !self.is_tpu() || sizes.contains(&0) {
+            return least;
         }
+        let window: SmallVec<[usize; 6]> =
+            window.iter().copied().filter(|&dim| dim < rank && sizes[dim] > 1).collect();
+        let of_window = pairs(rank).filter(|(lane, row)| window.contains(lane) && window.contains(row));
+        let tiled = of_window.map(|(lane, row)| padded(&sizes, lane, row)).min();
+        least.max(in_bytes(tiled.unwrap_or_else(|| padded(&sizes, rank - 1, rank - 2)), bits))
     }
 
     /// Whether the rows of a table are along the lanes if a gather reads them, or a scatter adds to them.
-    pub(super) fn puts_in_rows(self, table: &TensorType) -> bool {
+    pub(super) fn puts_in_rows(self, table: &TensorType, window: &[usize]) -> bool {
         let bits = table.dtype.bits();
-        let bytes = self.bytes_in_rows(table, bits);
+        let bytes = self.bytes_in_rows(table, bits, window);
         bytes < TOO_MUCH_IN_ROWS || bytes == self.bytes(table, bits, None)
     }
 
@@ -214,6 +206,11 @@ impl Machine {
     /// Whether temporaries with a peak of `live` bytes fit in the fast memory.
     pub(super) fn has_fast_memory_for(self, live: u64) -> bool {
         self.is_tpu() && live <= FAST_MEMORY
+    }
+
+    /// The bytes of fast memory for temporaries; 0 if the machine has none.
+    pub(super) fn fast_memory(self) -> u64 {
+        if self.is_tpu() { FAST_MEMORY } else { 0 }
     }
 
     /// Returns the heap size of temporaries with a peak of `live` bytes.
@@ -277,12 +274,18 @@ mod tests {
     #[test]
     fn rows_are_along_the_lanes() {
         let of = |machine: Machine, shape: &[i64]| {
-            machine.bytes_in_rows(&TensorType::new(shape, DType::F32), DType::F32.bits())
+            machine.bytes_in_rows(&TensorType::new(shape, DType::F32), DType::F32.bits(), &[])
         };
         assert_eq!(of(Machine::TpuV5e, &[4096, 2]), 4 * 4096 * 128);
         assert_eq!(of(Machine::TpuV5e, &[4096, 768]), 4 * 4096 * 768);
         assert_eq!(of(Machine::TpuV5e, &[4096]), 4 * 4096);
         assert_eq!(of(Machine::Gpu, &[4096, 2]), 4 * 4096 * 2);
+        let ty = TensorType::new(&[512, 8, 64], DType::F32);
+        assert_eq!(
+            Machine::TpuV5e.bytes_in_rows(&ty, 32, &[1, 2]),
+            4 * 512 * 8 * 128,
+            "a row of two dimensions"
+        );
     }
 
     #[test]

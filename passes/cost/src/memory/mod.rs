@@ -3,29 +3,18 @@
 //! Arguments and results occupy memory during the whole execution; results that are aliased to donated arguments have no memory of their
 //! own. Temporaries share a heap, whose size is the peak of live bytes plus fragmentation ([`Machine`]).
 //!
-//! One walk over the program computes live ranges:
+//! The model runs five stages on each region, nested regions first ([`Stage`]):
 //!
-//! * an operation that is fused into its users takes no memory, but its operands stay live until the users run (`fusion`);
-//! * on a TPU, the table of a gather, and a value whose users read it at different positions, are computed once and kept in memory
-//!   (`properties`);
-//! * operations run in program order, except for three kinds that are scheduled as early as possible (`liveness`): operations that only
-//!   produce results of the function, operations that free more than they allocate and are far after their operands, and reductions to tiny
-//!   results;
-//! * the initial values of random bit generator loops are computed together if their keys are available at the start, and each loop
-//!   overwrites its initial value (`liveness`);
-//! * in a sum of scatters, all rows are gathered first and then added one after the other (`program`);
-//! * element-wise operations, slice updates and scatters are written in place over an operand at its last use;
-//! * the result of a barrier shares the memory of its operand;
-//! * on a TPU, strided slices and interior padding, as in an `associative_scan`, are not fused (`program`);
-//! * a loop needs memory for one copy of its loop-carried values, and for the temporaries of its body (`liveness`);
-//! * stacked layer weights are copied once if the layout of the stack does not suit a matmul or all-gather of a layer on a TPU (`stacks`);
-//! * they are also copied once if loops only cast each layer to a narrower type (`narrowed`);
-//! * an all-gathered result is copied on a TPU, and so is the argument to which it is aliased (`gathered`);
-//! * if the temporaries fit in the fast memory of a TPU, main memory holds only tuple index tables (`tables`);
-//! * TPU layouts are tiled and padded, and values that only matmuls read are stored with 16 bits (`program`, `machine`);
-//! * a matmul is fused with its element-wise users. In attention, the scores are fused with their exponentials, and all later values are
-//!   recomputed from the exponentials (`products`). For a v5p, a quotient that several matmuls read is kept (`fusion`). On a GPU, matmuls
-//!   are separate kernels without fusion.
+//! 1. *materialize* (`fusion`, `products`, `properties`): an operation that is fused into its users takes no memory, but its operands stay
+//!    live until the users run;
+//! 2. *schedule* (`schedule`): operations run in program order, except for those that a compiler runs early because they free memory;
+//! 3. *layout* (`program`, `machine`, `stacks`, `narrowed`, `gathered`): the bytes of each value, tiles and padding included, and the
+//!    copies to another layout or type;
+//! 4. *buffers* (`buffers`): live ranges, and values that share a buffer;
+//! 5. *allocate* (`allocate`, `tables`): the live bytes of the busiest step, and the size of the heap.
+//!
+//! Behaviour of compilers is a list of [`RULES`], each of which can be disabled ([`RuleSet`]). [`stage_text`] prints the result of a stage.
+//! The estimate is an interval around an expected value (`interval`).
 //!
 //! A call of a separately partitioned function also needs the memory of that function's temporaries.
 //!
@@ -33,18 +22,25 @@
 //!
 //! docs/QUALITY.md compares the estimate with the TPU compiler.
 
+mod allocate;
+mod buffers;
 mod fusion;
 mod gathered;
 mod in_memory;
+mod interval;
 mod kernels;
 mod kinds;
-mod liveness;
 mod machine;
 mod narrowed;
+mod over_time;
+mod print;
 mod products;
 mod program;
 mod properties;
+mod rules;
+mod schedule;
 mod stacks;
+mod stages;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -55,9 +51,14 @@ use shardc_ir::discardable::BUFFER_DONOR;
 use shardc_ir::{AttrDict, Class, Diagnostic, FuncId, Module, OpId, TypeId};
 
 pub use self::in_memory::{InMemory, at_peak};
+pub use self::interval::Width;
+use self::interval::interval;
 pub use self::kernels::Fusion;
-use self::liveness::{Estimate, Moment, Peak};
 pub use self::machine::Machine;
+pub use self::over_time::{LiveBuffer, over_time};
+pub use self::print::stage_text;
+pub use self::rules::{Model, RULES, Rule, RuleInfo, RuleSet, Stage};
+use self::stages::{Estimate, Moment};
 
 /// The memory that a program needs on one device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,22 +81,29 @@ pub struct MemoryEstimate {
     pub aliases: u64,
     /// The heap of temporaries.
     pub temporaries: u64,
-    /// The sum of arguments, results that are not aliased, and the heap.
+    /// The lower end of the interval for the total.
+    pub low: u64,
+    /// The expected total: arguments, results that are not aliased, and the heap.
     pub peak: u64,
+    /// The upper end of the interval for the total, with which a program is compared to the memory of a device.
+    pub high: u64,
+    /// The causes of the width of the interval.
+    pub width: Width,
     /// The host memory of one device's arguments and results (`mhlo.memory_kind = "pinned_host"`).
     pub host: u64,
 }
 
 /// Returns the memory that a function with local types needs on a machine.
-pub fn need(module: &Module, func: FuncId, machine: Machine) -> Need {
-    need_with_calls(module, func, machine, &|_| 0)
+pub fn need(module: &Module, func: FuncId, model: impl Into<Model>) -> Need {
+    need_with_calls(module, func, model.into(), &|_| 0)
 }
 
 /// Returns the memory that a function needs on a machine, including that of separately partitioned functions that it calls. `of_call`
 /// returns the bytes of temporaries of the function that an operation calls, or 0.
-fn need_with_calls(module: &Module, func: FuncId, machine: Machine, of_call: &dyn Fn(OpId) -> u64) -> Need {
+fn need_with_calls(module: &Module, func: FuncId, model: Model, of_call: &dyn Fn(OpId) -> u64) -> Need {
     let Some(body) = module.funcs[func].body else { return Need::default() };
-    let Peak { bytes: live, at, .. } = Estimate::new(module, func, body, machine, of_call).peak(body);
+    let Model { machine, rules, .. } = model;
+    let peak = Estimate::new(module, func, body, model, of_call).peak(body);
     let size = |ty: TypeId| module.types.stored(ty).map_or(0, |ty| machine.bytes_of_argument(ty));
     let data = &module.funcs[func];
     let in_device_memory = |attrs: &[AttrDict], i: usize| attrs.get(i).is_none_or(|attrs| !is_on_host(attrs));
@@ -118,18 +126,24 @@ fn need_with_calls(module: &Module, func: FuncId, machine: Machine, of_call: &dy
     let aliased = aliased(module, func);
     let (aliases, host_aliases) = sizes(&data.results, &data.res_attrs, &|i| aliased.contains(&i));
     let host = host_arguments.saturating_add(host_outputs.saturating_sub(host_aliases));
-    let temporaries = if machine.has_fast_memory_for(live) {
-        tables::bytes(
-            module,
-            func,
-            body,
-            aliased.iter().filter(|&&i| in_device_memory(&data.res_attrs, i)).count(),
-        )
-    } else {
-        machine.heap(live)
+    let mut heap = interval(module, func, body, model, of_call, &peak);
+    if rules.contains(Rule::FastMemory) && machine.has_fast_memory_for(peak.bytes) {
+        let on_device = aliased.iter().filter(|&&i| in_device_memory(&data.res_attrs, i)).count();
+        heap = tables::interval(tables::bytes(module, func, body, on_device), &heap, machine);
+    }
+    let rest = arguments.saturating_add(outputs.saturating_sub(aliases));
+    let estimate = MemoryEstimate {
+        arguments,
+        outputs,
+        aliases,
+        temporaries: heap.expected,
+        low: rest.saturating_add(heap.low),
+        peak: rest.saturating_add(heap.expected),
+        high: rest.saturating_add(heap.high),
+        width: heap.width,
+        host,
     };
-    let peak = arguments.saturating_add(outputs.saturating_sub(aliases)).saturating_add(temporaries);
-    Need { estimate: MemoryEstimate { arguments, outputs, aliases, temporaries, peak, host }, at }
+    Need { estimate, at: peak.at }
 }
 
 /// Whether an argument or a result with these attributes is in host memory.
@@ -159,14 +173,14 @@ fn aliased(module: &Module, func: FuncId) -> FxHashSet<usize> {
 
 /// Estimates the memory that a function with local types needs on a machine.
 #[must_use]
-pub fn estimate(module: &Module, func: FuncId, machine: Machine) -> MemoryEstimate {
-    need(module, func, machine).estimate
+pub fn estimate(module: &Module, func: FuncId, model: impl Into<Model>) -> MemoryEstimate {
+    need(module, func, model).estimate
 }
 
 /// Returns by how many bytes a function exceeds `limit` on each device; 0 if it fits, or if `limit` is 0 (the memory size is unknown).
 #[must_use]
 pub fn lacking(module: &Module, func: FuncId, machine: Machine, limit: u64) -> u64 {
-    if limit == 0 { 0 } else { estimate(module, func, machine).peak.saturating_sub(limit) }
+    if limit == 0 { 0 } else { estimate(module, func, machine).high.saturating_sub(limit) }
 }
 
 /// Returns a warning (SH0470) if each device needs more than `limit` bytes. Its location is the operation at the peak.
@@ -183,16 +197,16 @@ pub fn too_much_with_calls(
     limit: u64,
     of_call: &dyn Fn(OpId) -> u64,
 ) -> Option<Diagnostic> {
-    let Need { estimate, at } = need_with_calls(module, func, machine, of_call);
-    if limit == 0 || estimate.peak <= limit {
+    let Need { estimate, at } = need_with_calls(module, func, machine.into(), of_call);
+    if limit == 0 || estimate.high <= limit {
         return None;
     }
     let message = format!(
-        "each device needs about {} of memory but has {}: {} for arguments, and {} for results and temporaries at this operation",
-        bytes_text(estimate.peak),
+        "each device needs up to about {} of memory but has {}: {} for arguments, and {} for results and temporaries at this operation",
+        bytes_text(estimate.high),
         bytes_text(limit),
         bytes_text(estimate.arguments),
-        bytes_text(estimate.peak.saturating_sub(estimate.arguments)),
+        bytes_text(estimate.high.saturating_sub(estimate.arguments)),
     );
     let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0470", message)
         .hint("shard more of the program, use a larger mesh, or rematerialize more in the backward pass (`jax.checkpoint`); \
@@ -219,5 +233,5 @@ pub fn temporaries_with_calls(
     of_call: &dyn Fn(OpId) -> u64,
 ) -> u64 {
     let Some(body) = module.funcs[func].body else { return 0 };
-    Estimate::new(module, func, body, machine, of_call).peak(body).bytes
+    Estimate::new(module, func, body, machine.into(), of_call).peak(body).bytes
 }

@@ -18,6 +18,7 @@ use shardc_ir::{EntityRef, Module, OpId, OpKind, ReductionKind, ValueId};
 
 use super::kinds::is_product;
 use super::program::{Program, Reads};
+use super::rules::Rule;
 
 /// The maximum number of elements of a row that one TPU operation can hold. Measured: with 8192 keys, exponentials were computed together
 /// with the scores; with 8320 and more, only the scores.
@@ -40,7 +41,7 @@ fn joins_reader(program: &Program<'_>, op: OpId, reads_of: &[Reads], reduced: &[
     let Some(&result) = data.results.first().filter(|_| is_product(&data.kind)) else { return false };
     let (reads, reduced) = (reads_of[result.index()], reduced[result.index()]);
     let Some(reader) = reads.last.filter(|_| reads.count <= 1 && !program.is_hard(op)) else { return false };
-    let is_in_memory = reduced.as_it_is || reduced.has_long_rows;
+    let is_in_memory = (reduced.as_it_is || reduced.has_long_rows) && program.applies(Rule::RowReductions);
     match &program.module.ops[reader].kind {
         OpKind::Transpose { .. } => {
             let weight = |v: &ValueId| program.weight(*v);
@@ -134,9 +135,9 @@ fn one_each(program: &mut Program<'_>, walk: &[OpId], reads: &[Reads], reduced: 
         {
             let is_for_several = data.results.iter().any(|v| reads[v.index()].count > 1);
             let is_reduced = data.results.iter().any(|v| reduced[v.index()].in_rows);
-            if is_for_several && is_reduced {
+            if is_for_several && program.applies(Rule::RowReductions) {
                 program.joins_reader[product.index()] = false;
-                program.with_rows[product.index()] = true;
+                program.with_rows[product.index()] = is_reduced;
             } else {
                 product_of[op.index()] = Some(product);
             }

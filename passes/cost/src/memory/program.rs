@@ -5,13 +5,18 @@ use shardc_analysis::analysis::host_memory::moved_to_host;
 use shardc_ir::{DType, EntityRef, Module, OpId, OpKind, RegionId, Shape, ValueId};
 
 use super::gathered::Gathered;
-use super::kinds::{is_from_nothing, moves_blocks, rows_of};
+use smallvec::SmallVec;
+
+use super::kinds::{moves_blocks, rows_of, window_of_table};
 use super::machine::{Machine, TiledDims};
+use super::rules::{Lean, Rule, RuleSet};
 
 /// Properties of the operations and values of a function, by index.
 pub(super) struct Program<'m> {
     pub(super) module: &'m Module,
     pub(super) machine: Machine,
+    pub(super) rules: RuleSet,
+    pub(super) lean: Lean,
     /// The region in which a value is defined.
     pub(super) home: Vec<Option<RegionId>>,
     /// Whether an operation computes each element from one position of its operands, or selects one element of a row.
@@ -30,18 +35,26 @@ pub(super) struct Program<'m> {
     pub(super) multiplied: Vec<u32>,
     /// For each shape of an operand or result of a convolution, padded or not, the dimensions that are tiled.
     pub(super) convolved: FxHashMap<&'m Shape, TiledDims>,
-    /// Rows that a gather reads, rows that a scatter adds to a table, and the results of such scatters.
-    pub(super) in_rows: FxHashSet<ValueId>,
+    /// Rows that a gather reads, rows that a scatter adds to a table, and the results of such scatters, each with the dimensions of a row.
+    pub(super) in_rows: FxHashMap<ValueId, SmallVec<[usize; 6]>>,
     /// Gradients that are copied to the layout of their parameters as soon as they are computed.
     pub(super) relaid: FxHashSet<ValueId>,
     /// Arguments that are copied before loops because the loops need another layout or type, with the bytes of each copy.
     pub(super) copied: FxHashMap<ValueId, u64>,
     pub(super) gathered: Gathered,
-    /// Results of scatters that are used only in a sum of scatters, each with the first scatter result of the same sum.
-    pub(super) sums: FxHashMap<ValueId, ValueId>,
 }
 
 impl Program<'_> {
+    /// Whether a rule is enabled.
+    pub(super) fn applies(&self, rule: Rule) -> bool {
+        self.rules.contains(rule)
+    }
+
+    /// Whether a rule for TPUs applies.
+    pub(super) fn applies_on_tpu(&self, rule: Rule) -> bool {
+        self.machine.is_tpu() && self.rules.contains(rule)
+    }
+
     /// Returns the bytes of a value in memory.
     pub(super) fn size(&self, value: ValueId) -> u64 {
         let Some(ty) = self.module.stored(value) else { return 0 };
@@ -49,8 +62,8 @@ impl Program<'_> {
             return 0;
         }
         let bits = if self.is_rounded(value) { 16 } else { ty.dtype.bits() };
-        if self.in_rows.contains(&value) && !self.relaid.contains(&value) {
-            return self.machine.bytes_in_rows(ty, bits);
+        if let Some(window) = self.in_rows.get(&value).filter(|_| !self.relaid.contains(&value)) {
+            return self.machine.bytes_in_rows(ty, bits, window);
         }
         self.machine.bytes(ty, bits, self.convolved.get(&ty.shape).copied())
     }
@@ -58,48 +71,25 @@ impl Program<'_> {
     /// Returns the bytes of a gradient before it is copied to the layout of its parameter; `None` for values that are not copied.
     pub(super) fn size_before_copy(&self, value: ValueId) -> Option<u64> {
         let ty = self.module.stored(value).filter(|_| self.relaid.contains(&value))?;
-        Some(self.machine.bytes_in_rows(ty, ty.dtype.bits()))
+        let window = self.in_rows.get(&value).map_or(&[][..], |window| window);
+        Some(self.machine.bytes_in_rows(ty, ty.dtype.bits(), window))
     }
 
     /// Returns the bytes of the copy of a table from which a gather reads rows, or to which a scatter adds rows. Returns `None` if the
     /// table already has the required layout.
     pub(super) fn copied_into_rows(&self, op: OpId) -> Option<u64> {
         let table = *self.module.ops[op].operands.first()?;
-        let ty = self.module.stored(table).filter(|_| self.padded_rows_of(op).is_some())?;
-        let bytes = self.machine.bytes_in_rows(ty, ty.dtype.bits());
+        let is_row = self.padded_rows_of(op).is_some() && !moves_blocks(self.module, op);
+        let ty = self.module.stored(table).filter(|_| is_row)?;
+        let bytes = self.machine.bytes_in_rows(ty, ty.dtype.bits(), &window_of_table(self.module, op));
         (bytes > self.size(table)).then_some(bytes)
     }
 
     /// Returns the rows that a gather reads, or that a scatter adds to a table, if they are along the lanes.
     pub(super) fn padded_rows_of(&self, op: OpId) -> Option<ValueId> {
-        let rows = rows_of(self.module, op).filter(|_| !moves_blocks(self.module, op))?;
+        let rows = rows_of(self.module, op).filter(|_| self.applies(Rule::RowTiles))?;
         let table = self.module.stored(*self.module.ops[op].operands.first()?)?;
-        self.machine.puts_in_rows(table).then_some(rows)
-    }
-
-    /// If `op` scatters to zeros and its result is part of a sum of such tables, returns the first table of the sum. Each table is added as
-    /// soon as it is computed, but the rows of all tables are computed before the first addition. The gradient of a table that several
-    /// gathers read is such a sum.
-    pub(super) fn added_to(&self, op: OpId) -> Option<ValueId> {
-        let data = &self.module.ops[op];
-        let (&made, &zeros) = (data.results.first()?, data.operands.first()?);
-        if !self.machine.is_tpu()
-            || !matches!(data.kind, OpKind::Scatter(_))
-            || !self.is_made_by(zeros, is_from_nothing)
-        {
-            return None;
-        }
-        self.sums.get(&made).copied()
-    }
-
-    /// Returns the bytes of the linearized indices of a scatter whose index vectors have several components. A TPU computes these indices
-    /// before the scatter.
-    pub(super) fn flat_places(&self, op: OpId) -> Option<u64> {
-        let data = &self.module.ops[op];
-        let OpKind::Scatter(spec) = &data.kind else { return None };
-        let places = self.weight(*data.operands.get(1)?);
-        let numbers = spec.scatter_dims_to_operand_dims.len() as u64;
-        (numbers > 1).then_some(places / numbers.max(1))
+        self.machine.puts_in_rows(table, &window_of_table(self.module, op)).then_some(rows)
     }
 
     /// Returns the bytes of a value without any padding.
@@ -111,7 +101,7 @@ impl Program<'_> {
     /// Whether a 32-bit value is stored with 16 bits.
     fn is_rounded(&self, value: ValueId) -> bool {
         let is_wide = self.module.stored(value).is_some_and(|ty| ty.dtype == DType::F32);
-        self.machine.is_tpu() && is_wide && self.narrow[value.index()]
+        self.applies_on_tpu(Rule::NarrowOperands) && is_wide && self.narrow[value.index()]
     }
 
     /// Returns the relative cost of reading or writing a value ([`Machine::traffic`]).
@@ -135,11 +125,6 @@ impl Program<'_> {
 
     pub(super) fn is_always_fused(&self, op: OpId) -> bool {
         self.always[op.index()]
-    }
-
-    /// Whether the result of an operation is written while the previous operation runs: an all-gather on a TPU starts as early as possible.
-    pub(super) fn starts_early(&self, op: OpId) -> bool {
-        self.machine.is_tpu() && matches!(self.module.ops[op].kind, OpKind::AllGather { .. })
     }
 
     pub(super) fn joins_reader(&self, op: OpId) -> bool {
@@ -191,7 +176,7 @@ impl Program<'_> {
             OpKind::Slice(spec) => spec.stride.iter().any(|&n| n > 1),
             _ => false,
         };
-        is_strided && self.machine.is_tpu()
+        is_strided && self.applies_on_tpu(Rule::StridedSlices)
     }
 
     pub(super) fn is_made_by(&self, value: ValueId, is_such: impl Fn(&OpKind) -> bool) -> bool {

@@ -8,18 +8,23 @@ use shardc_ir::{EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 use super::gathered::Gathered;
 use super::kinds::{
     fuses_nothing, is_default, is_form, is_from_nothing, is_one_of_a_row, is_outer, is_product,
-    is_read_apart, is_rearranged, rows_of,
+    is_read_apart, is_rearranged, rows_of, window_of_rows, window_of_table,
 };
-use super::machine::{Machine, TiledDims};
+use super::machine::TiledDims;
 use super::program::{Program, Reads};
+use super::rules::{Model, Rule};
 use super::{products, stacks};
 
 impl<'m> Program<'m> {
-    pub(super) fn new(module: &'m Module, func: FuncId, body: RegionId, machine: Machine) -> Program<'m> {
+    pub(super) fn new(module: &'m Module, func: FuncId, body: RegionId, model: Model) -> Program<'m> {
+        let Model { machine, rules, lean } = model;
+        let on_tpu = |rule: Rule| machine.is_tpu() && rules.contains(rule);
         let (values, ops) = (module.values.len(), module.ops.len());
         let mut program = Program {
             module,
             machine,
+            rules,
+            lean,
             home: vec![None; values],
             elementwise: vec![false; ops],
             always: vec![false; ops],
@@ -29,15 +34,14 @@ impl<'m> Program<'m> {
             narrow: vec![false; values],
             multiplied: vec![0; values],
             convolved: FxHashMap::default(),
-            in_rows: FxHashSet::default(),
-            relaid: if machine.is_tpu() { relaid(module, body) } else { FxHashSet::default() },
-            copied: if machine.is_tpu() {
-                stacks::copied(module, body, machine)
+            in_rows: FxHashMap::default(),
+            relaid: if on_tpu(Rule::GradientLayouts) { relaid(module, body) } else { FxHashSet::default() },
+            copied: if machine.is_tpu() { stacks::copied(module, body, model) } else { FxHashMap::default() },
+            gathered: if on_tpu(Rule::GatheredResults) {
+                Gathered::of(module, func)
             } else {
-                FxHashMap::default()
+                Gathered::default()
             },
-            gathered: if machine.is_tpu() { Gathered::of(module, func) } else { Gathered::default() },
-            sums: FxHashMap::default(),
         };
         let (walk, regions) = module.walk_with_regions(body, |_| true);
         for &region in &regions {
@@ -53,25 +57,34 @@ impl<'m> Program<'m> {
         for &op in &walk {
             program.elementwise[op.index()] =
                 is_elementwise(module, op) || is_one_of_a_row(module, op) || is_outer(&module.ops[op].kind);
-            program.note_convolution(op);
+            if rules.contains(Rule::ConvolutionTiles) {
+                program.note_convolution(op);
+            }
             if let Some(rows) = program.padded_rows_of(op) {
-                program.in_rows.extend(module.ops[op].results.iter().copied().chain([rows]));
+                let is_scatter = matches!(module.ops[op].kind, OpKind::Scatter(_));
+                let window = window_of_rows(module, op);
+                let of_result = if is_scatter { window_of_table(module, op) } else { window.clone() };
+                program.in_rows.extend(module.ops[op].results.iter().map(|&v| (v, of_result.clone())));
+                program.in_rows.insert(rows, window);
+            } else if program.elementwise[op.index()] {
+                program.hand_on_rows(op);
             }
         }
         let reads = program.reads(&walk);
-        for &op in walk.iter().filter(|op| machine.is_tpu() && program.elementwise[op.index()]) {
+        for &op in walk.iter().filter(|op| on_tpu(Rule::ReadApart) && program.elementwise[op.index()]) {
             for &result in &module.ops[op].results {
                 program.hard[result.index()] = reads[result.index()].are_apart;
             }
         }
-        program.note_sums(&walk, &reads);
         // Operations are visited in reverse order, so that the properties of users are known.
         let mut all_round = vec![true; values];
         for &op in walk.iter().rev() {
             program.look_at(op, &reads);
             program.look_at_operands(op, &reads, &mut all_round);
         }
-        products::join(&mut program, &walk, &reads);
+        if rules.contains(Rule::MatmulFusion) {
+            products::join(&mut program, &walk, &reads);
+        }
         for (value, reads) in reads.iter().enumerate() {
             program.narrow[value] = all_round[value] && reads.count > 0;
         }
@@ -103,41 +116,12 @@ impl<'m> Program<'m> {
         reads
     }
 
-    /// Records sums of scatters, in program order.
-    fn note_sums(&mut self, walk: &[OpId], reads: &[Reads]) {
-        use shardc_ir::BinaryOp as B;
-        let is_scattered = |v: ValueId| {
-            let def = self.module.def_op(v).filter(|_| reads[v.index()].count == 1);
-            def.is_some_and(|def| matches!(self.module.ops[def].kind, OpKind::Scatter(_)))
-        };
-        // For each sum of scatters, the result of its first scatter.
-        let mut first: FxHashMap<ValueId, ValueId> = FxHashMap::default();
-        for &op in walk {
-            let data = &self.module.ops[op];
-            let (OpKind::Binary(B::Add), &[a, b], &[sum]) =
-                (&data.kind, &data.operands[..], &data.results[..])
-            else {
-                continue;
-            };
-            let known = |v: ValueId| {
-                first
-                    .get(&v)
-                    .copied()
-                    .filter(|_| reads[v.index()].count == 1)
-                    .or(is_scattered(v).then_some(v))
-            };
-            for (so_far, added) in [(a, b), (b, a)] {
-                let is_here = |v: ValueId| self.home[v.index()] == self.home[sum.index()];
-                if let Some(table) = known(so_far).filter(|&table| is_here(table))
-                    && is_scattered(added)
-                    && is_here(added)
-                    && self.module.def_op(table) < self.module.def_op(added)
-                {
-                    first.insert(sum, table);
-                    self.sums.extend([(table, table), (added, table)]);
-                    break;
-                }
-            }
+    /// The result of an element-wise operation has the layout of an operand whose rows are along the lanes.
+    fn hand_on_rows(&mut self, op: OpId) {
+        let data = &self.module.ops[op];
+        let window = data.operands.iter().find_map(|v| self.in_rows.get(v)).cloned();
+        if let Some(window) = window {
+            self.in_rows.extend(data.results.iter().map(|&v| (v, window.clone())));
         }
     }
 

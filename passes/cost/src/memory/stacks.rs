@@ -23,13 +23,26 @@ use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
 use super::kinds::moves_blocks;
 use super::machine::Machine;
 use super::narrowed::{self, narrowed};
+use super::rules::{Model, Rule};
 
 /// Returns the arguments of a function that are copied to another layout or type before loops, with the bytes of each copy.
-pub(super) fn copied(module: &Module, body: RegionId, machine: Machine) -> FxHashMap<ValueId, u64> {
+pub(super) fn copied(module: &Module, body: RegionId, model: Model) -> FxHashMap<ValueId, u64> {
+    let Model { machine, rules, .. } = model;
     let is = arguments_in_loops(module, body, |kind| matches!(kind, OpKind::OptimizationBarrier));
-    let stacks = Stacks { module, machine, narrowed: narrowed(module, body, &is) };
+    let stacks = Stacks {
+        module,
+        machine,
+        narrowed: if rules.contains(Rule::StackTypes) {
+            narrowed(module, body, &is)
+        } else {
+            FxHashSet::default()
+        },
+    };
     let mut copied: FxHashMap<ValueId, u64> =
         stacks.narrowed.iter().map(|&arg| (arg, stacks.bytes(arg))).collect();
+    if !rules.contains(Rule::StackLayouts) {
+        return copied;
+    }
     // Maps a value to the argument of which it is a row.
     let mut row_of: FxHashMap<ValueId, ValueId> = FxHashMap::default();
     for op in module.walk(body) {

@@ -22,8 +22,10 @@ use rustc_hash::FxHashSet;
 use shardc_analysis::analysis::elementwise::is_elementwise;
 use shardc_ir::{AttrDict, FuncId, Module, OpId, OpKind, RegionId, TypeId, ValueId};
 
+use super::interval::{HeapInterval, Width};
 use super::is_on_host;
 use super::kinds::{is_from_nothing, is_product};
+use super::machine::Machine;
 
 /// The bytes of a table, with alignment.
 const TABLE: u64 = 16 << 10;
@@ -69,6 +71,19 @@ pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usiz
         };
     }
     TABLE / 4 * quarters as u64
+}
+
+/// Returns the interval of a heap of tables. Not each prefetch and eviction that the compiler could insert pays, so that a tenth of the
+/// tables is uncertain. If the live range of a few more temporaries would exceed the fast memory, the temporaries may be in main memory.
+pub(super) fn interval(tables: u64, heap: &HeapInterval, machine: Machine) -> HeapInterval {
+    let is_close = !machine.has_fast_memory_for(heap.high);
+    let high = tables.saturating_add(tables / 10);
+    HeapInterval {
+        low: tables - tables / 10,
+        expected: tables,
+        high: if is_close { high.max(heap.high) } else { high },
+        width: Width { allocation: tables / 5, ..Width::default() },
+    }
 }
 
 /// Returns the number of scalars that a loop carries.

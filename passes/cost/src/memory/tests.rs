@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::*;
-use liveness::FAR_BEHIND;
+use schedule::FAR_BEHIND;
 
 /// Returns the bytes of temporaries of a function with one argument of 1024 bytes. `%0 = C %x` stands for a decomposition, which is never
 /// fused.
@@ -547,31 +547,6 @@ fn a_table_with_too_much_row_padding_keeps_its_layout() {
 }
 
 #[test]
-fn sums_of_scatters_are_added_one_after_the_other() {
-    let of = |count: usize| {
-        let mut text = scattered("%s0", "16x4096x8", "8x2", "%added", "0, 1").replace("8x2xf32", "8x8xf32");
-        let mut sum = "%s0".to_owned();
-        for at in 1..count {
-            let next = scattered(&format!("%s{at}"), "16x4096x8", "8x2", "%added", "0, 1");
-            text += &next.replace("8x2xf32", "8x8xf32");
-            writeln!(text, "%t{at} = stablehlo.add {sum}, %s{at} : tensor<16x4096x8xf32>").unwrap();
-            sum = format!("%t{at}");
-        }
-        on_a_tpu(&format!(
-            "func.func @main(%at: tensor<8x2xi32>, %added: tensor<8x8xf32>) -> tensor<16x4096x8xf32> {{
-                %z = stablehlo.constant dense<0.0> : tensor<16x4096x8xf32>
-                {text}
-                %1 = stablehlo.reverse {sum}, dims = [1] : tensor<16x4096x8xf32>
-                return %1 : tensor<16x4096x8xf32>
-            }}"
-        ))
-    };
-    let (table, places) = (4 * 16 * 4096 * 128, 8 * 4);
-    assert_eq!(of(2), 2 * table + 2 * places, "and linearized indices");
-    assert_eq!(of(5), 2 * table + 5 * places);
-}
-
-#[test]
 fn block_lookups_read_a_copy_without_tiles_along_the_index() {
     let text = "func.func @main(%x: tensor<256x84x84x4xui8>, %ats: tensor<64x1xi32>) -> tensor<64x84x84x4xui8> {
         %n = stablehlo.constant dense<0> : tensor<i32>
@@ -586,47 +561,6 @@ fn block_lookups_read_a_copy_without_tiles_along_the_index() {
         return %r#2 : tensor<64x84x84x4xui8> }";
     // Tiles of four colors by 128 columns.
     assert_eq!(on_a_tpu(text), (256 + 64) * 84 * 4 * 128);
-}
-
-#[test]
-fn initial_random_bits_of_loops_are_computed_together() {
-    // The body of each loop is one in-place operation.
-    let of = |machine: Machine, second_key: &str| {
-        let mut text = String::new();
-        for (at, key) in ["%k", second_key].iter().enumerate() {
-            writeln!(
-                text,
-                "%b{at} = stablehlo.broadcast_in_dim {key}, dims = [] : (tensor<ui32>) -> tensor<64x128xui32>
-                %s{at} = stablehlo.add %b{at}, %places : tensor<64x128xui32>
-                %r{at}:2 = stablehlo.while(%i = %n, %a = %s{at}) : tensor<i32>, tensor<64x128xui32> cond {{
-                  %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
-                  stablehlo.return %c : tensor<i1>
-                }} do {{
-                  %p = stablehlo.add %a, %a : tensor<64x128xui32>
-                  %q = stablehlo.xor %p, %a : tensor<64x128xui32>
-                  stablehlo.return %i, %q : tensor<i32>, tensor<64x128xui32>
-                }}
-                %m{at} = stablehlo.reduce(%r{at}#1 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<64x128xui32>, tensor<ui32>) -> tensor<ui32>"
-            )
-            .unwrap();
-        }
-        let text = format!(
-            "func.func @main(%k: tensor<ui32>) -> (tensor<ui32>, tensor<ui32>) {{
-                %n = stablehlo.constant dense<0> : tensor<i32>
-                %zero = stablehlo.constant dense<0> : tensor<ui32>
-                %places = stablehlo.iota dim = 0 : tensor<64x128xui32>
-                {text}
-                return %m0, %m1 : tensor<ui32>, tensor<ui32>
-            }}"
-        );
-        let module = shardc_stablehlo::parse(&text).unwrap();
-        temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
-    };
-    let bits = 4 * 64 * 128;
-    let little = 4096;
-    let is_about = |bytes: u64, all: u64| all <= bytes && bytes < all + little;
-    assert!(is_about(of(Machine::TpuV5e, "%k"), 2 * bits), "{}", of(Machine::TpuV5e, "%k"));
-    assert!(of(Machine::Plain, "%k") < 3 * bits);
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(super) fn repeat(
     let mut repeated = 0;
     loop {
         let need = need(module, func, machine);
-        let mut excess = need.estimate.peak.saturating_sub(memory);
+        let mut excess = need.estimate.high.saturating_sub(memory);
         let mut chosen: Vec<Kept> = need.at.iter().flat_map(|&(r, at)| kept_over(module, r, at)).collect();
         // The sort is stable: values of equal size stay in program order.
         chosen.sort_by_key(|kept| std::cmp::Reverse(kept.bytes));

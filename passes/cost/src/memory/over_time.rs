@@ -1,0 +1,54 @@
+//! The buffers of a program over time, for reports.
+
+use shardc_ir::{FuncId, Module, ValueId};
+
+use super::machine::Machine;
+use super::stages::Estimate;
+
+/// A buffer for a temporary, on the time line of the whole function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveBuffer {
+    /// Bytes, padding included.
+    pub bytes: u64,
+    /// The first value in the buffer; `None` for a copy that the compiler inserts.
+    pub value: Option<ValueId>,
+    /// The first and the last step of the live range. Steps count from 1 in execution order; a loop body has steps of its own.
+    pub first: u32,
+    /// See `first`.
+    pub last: u32,
+}
+
+/// Returns the number of steps of a function, and the buffers of its temporaries in the order of their definition.
+#[must_use]
+pub fn over_time(module: &Module, func: FuncId, machine: Machine) -> (u32, Vec<LiveBuffer>) {
+    let Some(body) = module.funcs[func].body else { return (0, Vec::new()) };
+    let timeline = Estimate::new(module, func, body, machine.into(), &|_| 0).peak(body).timeline;
+    let buffers = timeline.buffers.iter().filter(|buffer| buffer.bytes > 0).map(|buffer| LiveBuffer {
+        bytes: buffer.bytes,
+        value: buffer.value,
+        first: buffer.first,
+        last: buffer.last,
+    });
+    let mut buffers: Vec<LiveBuffer> = buffers.collect();
+    buffers.sort_by_key(|buffer| buffer.first);
+    (timeline.steps, buffers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_live_until_their_last_user() {
+        let text = "func.func @main(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
+            %0 = stablehlo.cholesky %x, lower = true : tensor<16x16xf32>
+            %1 = stablehlo.cholesky %0, lower = true : tensor<16x16xf32>
+            %2 = stablehlo.cholesky %1, lower = true : tensor<16x16xf32>
+            return %2 : tensor<16x16xf32> }";
+        let module = shardc_stablehlo::parse(text).unwrap();
+        let (steps, buffers) = over_time(&module, module.entry().unwrap(), Machine::Plain);
+        assert!(steps >= 3);
+        let ranges: Vec<_> = buffers.iter().map(|buffer| (buffer.bytes, buffer.first, buffer.last)).collect();
+        assert_eq!(ranges, [(1024, 1, 2), (1024, 2, 3)]);
+    }
+}

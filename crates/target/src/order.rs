@@ -107,7 +107,7 @@ impl Search<'_> {
                 continue;
             }
             let most = gcd(rest, left[axis]);
-            for part in (2..=most).rev().filter(|part| most % part == 0) {
+            for part in (2..=most).rev().filter(|&part| most.is_multiple_of(part)) {
                 left[axis] /= part;
                 parts.push(Part { level, axis, size: part, stride: taken });
                 self.divide(level, taken * part, left, parts);

@@ -7,7 +7,8 @@ use shardc::{CleanOptions, Compiler, Diagnostic, DimSize, DimSizeError, Error, M
 use shardc_passes::annotations::spec::Annotation;
 
 use crate::args::{
-    AnnotationArgs, Groups, HowArgs, InputArgs, Mode, RuleArgs, StopArgs, SymbolicArgs, TargetArgs,
+    AnnotationArgs, DeviceOrder, Groups, HowArgs, InputArgs, Mode, RuleArgs, StopArgs, SymbolicArgs,
+    TargetArgs,
 };
 use crate::failure::{Failure, usage};
 use crate::observe::{Timings, Watch};
@@ -44,6 +45,14 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
             .strict(how.strict)
             .clean(how.clean_options());
         compiler = target::configure(compiler, how.machine.as_ref());
+        if how.device_order == DeviceOrder::Auto {
+            if !matches!(how.machine, Some(Chosen::Target(_))) {
+                return Err(usage(
+                    "--device-order auto needs the grid of the devices, as in --target v5e:4x4",
+                ));
+            }
+            compiler = compiler.best_device_order(true);
+        }
         compiler = compiler.groups(how.groups.into());
         if let Some(operations) = how.inline.inline_budget {
             compiler = compiler.inline_budget(operations);

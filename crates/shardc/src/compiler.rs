@@ -22,9 +22,10 @@ use shardc_passes::rules::registry::{CallRule, CustomCall, RuleError};
 use shardc_passes::transforms::group_form::{GroupForm, write_mesh_axes};
 use shardc_passes::transforms::inline::CallSites;
 use shardc_stablehlo::{PrintForm, PrintOptions};
-use shardc_target::{Target, TargetSpec};
+use shardc_target::{DeviceOrder, Target, TargetSpec};
 
 use crate::backend::{self, Backend, BackendOptions};
+use crate::device_order;
 use crate::{Error, Manifest};
 
 /// A stage of compilation, as reported to the callback of [`watch`](Compiler::watch).
@@ -72,6 +73,8 @@ pub struct Compiler {
     pub(crate) options: PassContext,
     pub(crate) entry: Option<String>,
     pub(crate) time_limit: Option<Duration>,
+    /// Whether the devices of the target are ordered ([`Compiler::best_device_order`]).
+    pub(crate) orders_devices: bool,
 }
 
 /// A program in which every value has a sharding.
@@ -103,6 +106,8 @@ pub struct Output {
     pub cleaned: CleanReport,
     /// The machine whose memory [`Output::memory`] estimates, from [`CleanOptions::machine`].
     pub machine: Machine,
+    /// The order of the target's devices in the mesh, if [`Compiler::best_device_order`] changed it.
+    pub device_order: Option<DeviceOrder>,
 }
 
 impl Compiler {
@@ -533,7 +538,14 @@ impl Compiler {
         let mut module = module;
         self.select_entry(&mut module)?;
         match imported(&Pipeline::partition(), module, &mut context, observer)? {
-            Some(imported) => begun.partition_imported(imported, observer),
+            Some(mut imported) => {
+                let device_order = begun.device_order(&imported)?;
+                if let Some(order) = &device_order {
+                    device_order::reorder(&mut imported, order);
+                }
+                let output = begun.partition_imported(imported, observer)?;
+                Ok(output.map(|output| Output { device_order, ..output }))
+            }
             None => Ok(None),
         }
     }
@@ -562,7 +574,16 @@ impl Compiler {
             write_mesh_axes(&mut module, &interface.mesh);
         }
         let machine = self.options.clean.machine;
-        Ok(Some(Output { module, interface, warnings, warn_bytes, strategy, cleaned, machine }))
+        Ok(Some(Output {
+            module,
+            interface,
+            warnings,
+            warn_bytes,
+            strategy,
+            cleaned,
+            machine,
+            device_order: None,
+        }))
     }
 }
 

@@ -62,6 +62,7 @@ mod choices;
 mod compiler;
 #[cfg(feature = "autodiff")]
 pub mod coverage;
+mod device_order;
 mod error;
 #[cfg(feature = "runtime")]
 pub mod exec;
@@ -109,8 +110,8 @@ pub use shardc_stablehlo::{RenderOptions, is_bytecode, render, render_with};
 pub mod target {
     #[doc(inline)]
     pub use shardc_target::{
-        CompilerModel, DeviceKind, GpuDescription, Group, Link, Network, Number, Peaks, PlanningRates, SPECS,
-        Target, TargetError, TargetSpec, Traffic, best_order, find, names, usual,
+        CompilerModel, DeviceKind, DeviceOrder, GpuDescription, Group, Link, Network, Number, Peaks,
+        PlanningRates, SPECS, Target, TargetError, TargetSpec, Traffic, best_order, find, names, usual,
     };
 }
 

@@ -68,7 +68,7 @@ impl Target {
     /// # Errors
     /// The text is not TOML, a field is unknown, a number is not positive, or the grid does not fit the device.
     pub fn from_toml(text: &str) -> Result<Target, TargetError> {
-        let fail = |reason: String| TargetError { text: "the target file".to_owned(), reason };
+        let fail = |reason: String| TargetError { text: "the file".to_owned(), reason };
         let file: File = toml::from_str(text).map_err(|error| fail(error.to_string().trim().to_owned()))?;
         let Some(base) = find(&file.base) else {
             return Err(fail(format!("there is no device {:?}; known devices are {}", file.base, names())));

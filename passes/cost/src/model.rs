@@ -197,9 +197,9 @@ mod tests {
     fn an_axis_between_slices_is_slow() {
         let costs = costs("v5e:4x4:2", [("replica", 2), ("data", 16)]);
         let (outer, inner) = (costs.along([0]), costs.along([1]));
-        // 16 chips are two lines of a torus: 90 GB/s. The data-center network has 6.25 GB/s.
+        // 16 chips are two lines of a torus: 90 GB/s. The data-center network has 3.125 GB/s.
         assert_eq!(inner.sent(1.0), 1.0);
-        assert_eq!(outer.sent(1.0), 90.0 / 6.25);
+        assert_eq!(outer.sent(1.0), 90.0 / 3.125);
         assert_eq!(costs.along([0, 1]).sent(1.0), outer.sent(1.0));
         assert_eq!(outer.start(), inner.start());
     }

@@ -6,7 +6,7 @@
 // RUN: not shardc plan %s --target v9:2x2 2>&1 | FileCheck %s --check-prefix=KIND
 
 // CHECK: v5e:2x2: 4 devices with 15.8 GiB
-// CHECK: axis "data": 4 devices, ICI with
+// CHECK: axis "data": 4 devices, ICI,
 // CHECK: memory of a device:
 // CHECK: communication of a device:
 // CHECK: all_gather along data: 1 times, 24.0 MiB over ICI
@@ -14,7 +14,7 @@
 // CHECK: changes, best first
 // CHECK: do not shard arg1 by "data": {{.*}} faster, {{.*}} more memory
 // CHECK: --spec "arg1=-,-"
-// SMALL: it does not fit: up to {{.*}} of 16.0 MiB
+// SMALL: it does not fit: the program needs up to {{.*}}, a device has 16.0 MiB
 // DEVICES: error[SH1601]: the mesh has 4 devices, but v5e:4x4 has 16
 // KIND: there is no device "v9"; known devices are cpu, v4, v5e
 

@@ -5,7 +5,7 @@
 // RUN: FileCheck %s --check-prefix=NONE --input-file=%t
 // RUN: not shardc plan %s --sweep v5e --price 3 2>&1 | FileCheck %s --check-prefix=PRICE
 
-// CHECK: target devices mesh strategy memory fits time device time MFU price device time per sample
+// CHECK: target devices mesh strategy memory (at most) fits time device time MFU price device time per sample
 // CHECK-DAG: h100:8 8 data=8
 // CHECK-DAG: v5e:2x2 4 data=4
 // SMALLEST: v5e:2x4 8 data=8

@@ -70,7 +70,7 @@ pub(crate) enum Command {
     Compile(CompileArgs),
     /// Estimate the memory of a device, as an interval around an expected value
     #[command(
-        after_help = "Examples:\n  shardc memory step.mlir\n  shardc memory step.mlir --machine tpu-v5p --stage buffers\n  \
+        after_help = "Examples:\n  shardc memory step.mlir\n  shardc memory step.mlir --target v5p --stage buffers\n  \
         shardc memory step.mlir --without recompute\n  shardc memory step.mlir --list\n\n\
         Output: the bytes of arguments, results and temporaries, the expected total, the interval, and the causes of its width. \
         With --stage, the result of a stage of the model for each region instead."

@@ -105,6 +105,10 @@ pub(crate) struct DiffArgs {
     /// The growth of the estimated peak memory of a device above which the exit code is 1; by default the value of --threshold
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) threshold_memory: Option<f64>,
+    /// The growth of the predicted time of one execution above which the exit code is 1, if --target has a grid; by default the value
+    /// of --threshold
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub(crate) threshold_time: Option<f64>,
     #[command(flatten)]
     pub(crate) annotations: AnnotationArgs,
     #[command(flatten)]

@@ -27,8 +27,8 @@ pub(crate) use partition::{MemoryArgs, PartitionArgs, PropagateArgs, Rules};
 pub(crate) use plan::PlanArgs;
 pub(crate) use plugin::{Kind, PluginArgs, PluginCommand};
 pub(crate) use program::{
-    AnnotationArgs, Emit, FormArgs, Groups, HowArgs, InputArgs, Mode, ObserveArgs, RuleArgs, StopArgs,
-    SymbolicArgs, TargetArgs,
+    AnnotationArgs, DeviceOrder, Emit, FormArgs, Groups, HowArgs, InputArgs, Mode, ObserveArgs, RuleArgs,
+    StopArgs, SymbolicArgs, TargetArgs,
 };
 pub(crate) use strategy::{
     FsdpApplyArgs, FsdpArgs, FsdpCommand, FsdpConfigArgs, FsdpEstimateArgs, FsdpRolesArgs, LoraArgs,

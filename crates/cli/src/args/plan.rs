@@ -23,10 +23,10 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "KIND", conflicts_with_all = ["target", "sweep"])]
     pub(crate) smallest_slice: Option<String>,
     /// The number of tokens or samples that one execution processes; --sweep then also prints the device time for each
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "target")]
     pub(crate) samples: Option<u64>,
     /// The price of a device for an hour: KIND=PRICE, as in v5e=1.2; --sweep then also prints the price of one execution
-    #[arg(long, value_name = "KIND=PRICE", value_delimiter = ',')]
+    #[arg(long, value_name = "KIND=PRICE", value_delimiter = ',', conflicts_with = "target")]
     pub(crate) price: Vec<String>,
     #[command(flatten)]
     pub(crate) how: HowArgs,
@@ -40,12 +40,12 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Write the plan and the explanation of all shardings to a file as an HTML page; - for standard output
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "target")]
     pub(crate) html: Option<PathBuf>,
     /// Write the schedule to a file as a trace for ui.perfetto.dev; - for standard output
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "target")]
     pub(crate) trace: Option<PathBuf>,
     /// Only answer whether the program fits: exit code 0 if it does, 1 if not
-    #[arg(long)]
+    #[arg(long, requires = "target")]
     pub(crate) fits: bool,
 }

@@ -95,6 +95,9 @@ pub(crate) struct HowArgs {
     /// program fits; if it does not fit, a warning is printed. 0 gathers all of them again, as FSDP does
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) memory: Option<u64>,
+    /// The order of the devices of --target in the mesh: ascending, or the one in which collectives take the least time
+    #[arg(long, value_enum, default_value_t = DeviceOrder::Ascending)]
+    pub(crate) device_order: DeviceOrder,
     /// The machine that the program is planned for, from the command's --target; `None` for the default.
     #[arg(skip)]
     pub(crate) machine: Option<Chosen>,
@@ -154,6 +157,14 @@ pub(crate) enum Mode {
     Replica,
     /// As partitions: cross-partition collectives and partition_id; all values have manual shardings
     Partition,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DeviceOrder {
+    /// Ascending numbers
+    Ascending,
+    /// The fastest; the program is partitioned twice
+    Auto,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -9,6 +9,7 @@ use shardc::Compiler;
 use shardc::explain::{ExplainOptions, Explained, Question, Report};
 use shardc::snapshot::{Change, Snapshot, SnapshotDiff};
 
+use super::snapshot::snapshot;
 use crate::args::DiffArgs;
 use crate::failure::usage;
 use crate::job::{self, Prepared};
@@ -41,6 +42,7 @@ pub(crate) fn run(args: &DiffArgs, ui: &Ui) -> Result<ExitCode> {
     let limits = [
         ("bytes sent", &diff.sent, args.threshold),
         ("peak memory", &diff.peak, args.threshold_memory.unwrap_or(args.threshold)),
+        ("predicted time", &diff.execution, args.threshold_time.unwrap_or(args.threshold)),
     ];
     let exceeded: Vec<String> = limits.iter().filter_map(|limit| exceeds(*limit)).collect();
     ui.result(
@@ -80,5 +82,5 @@ fn side(path: &Path, args: &DiffArgs, ui: &Ui) -> Result<Side> {
         .explain_module(module.clone(), (&source.name, &text), &Question::Origins, &options)
         .map_err(|e| source.explain(&e))?;
     let output = partitioned.map_err(|e| source.explain(&e))?;
-    Ok(Side { snapshot: Snapshot::of(&output, &module), report: Some(report) })
+    Ok(Side { snapshot: snapshot(&output, &module, &how)?, report: Some(report) })
 }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
+use shardc::plan::seconds_text;
 use shardc::{Output, Stage};
 use shardc_passes::cost::traffic::summarize;
 
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
 }
 
 /// Checks that the mesh has as many devices as the target, if that is known.
-fn check_devices(machine: Option<&Chosen>, output: &Output) -> Result<()> {
+pub(super) fn check_devices(machine: Option<&Chosen>, output: &Output) -> Result<()> {
     let Some(Chosen::Target(target)) = machine else { return Ok(()) };
     let (mesh, devices) = (output.num_devices(), target.num_devices());
     if mesh == devices {
@@ -109,7 +110,11 @@ fn summary(output: &Output, limit: Option<u64>, ui: &Ui) {
             bytes(memory.temporaries),
             bytes(memory.peak)
         );
-        let table = format!("{}{needs}", ui.summary_table(&table));
+        let order = output.device_order.as_ref().map_or_else(String::new, |order| {
+            let [before, after] = [order.before, order.after].map(seconds_text);
+            format!("order of devices: collectives take {after} instead of {before}\n")
+        });
+        let table = format!("{}{order}{needs}", ui.summary_table(&table));
         match cleaned.as_str() {
             "" => table,
             cleaned => format!("{table}collectives cleaned up: {cleaned}\n"),

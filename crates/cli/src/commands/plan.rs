@@ -35,7 +35,7 @@ pub(crate) fn run(args: &PlanArgs, ui: &Ui) -> Result<ExitCode> {
     let chosen = Chosen::parse(name)?;
     let Chosen::Target(target) = &chosen else {
         return Err(usage(format!(
-            "--target {name}: a plan needs a number of devices, as in {name}:8 or v5p:2x2x2"
+            "--target {name}: a plan needs the grid of the devices, as in v5e:2x4, v5p:2x2x2, h100:8 or h100:2x8"
         )));
     };
     let options = PlanOptions {

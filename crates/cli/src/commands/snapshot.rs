@@ -3,15 +3,16 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use shardc::Compiler;
-use shardc::Stage;
 use shardc::snapshot::Snapshot;
+use shardc::{Compiler, Module, Output, Stage};
 
-use crate::args::SnapshotArgs;
+use super::partition::check_devices;
+use crate::args::{HowArgs, SnapshotArgs};
 use crate::job::{self, Prepared};
 use crate::observe::Watch;
 use crate::output::Outputs;
 use crate::source::Source;
+use crate::target::Chosen;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &SnapshotArgs, ui: &Ui) -> Result<ExitCode> {
@@ -33,9 +34,19 @@ pub(crate) fn run(args: &SnapshotArgs, ui: &Ui) -> Result<ExitCode> {
     if let Some(path) = &args.how.observe.timings {
         outputs.put(path, timings.document(&stages, ui))?;
     }
-    let snapshot = Snapshot::of(&output, &module);
+    let snapshot = snapshot(&output, &module, &how)?;
     let text = if ui.is_json() { format!("{}\n", snapshot.to_json()) } else { snapshot.to_text() };
     outputs.put(&args.output, text)?;
     outputs.commit()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The snapshot of a program; with the predicted time, if the target has a grid.
+pub(super) fn snapshot(output: &Output, module: &Module, how: &HowArgs) -> Result<Snapshot> {
+    let snapshot = Snapshot::of(output, module);
+    check_devices(how.machine.as_ref(), output)?;
+    Ok(match &how.machine {
+        Some(Chosen::Target(target)) => snapshot.with_time(output, target),
+        Some(Chosen::Device(_)) | None => snapshot,
+    })
 }

@@ -282,8 +282,17 @@ fn best_of_each(rows: Vec<Row>) -> Vec<Row> {
 fn table(rows: &[Row]) -> Table {
     let (has_price, has_samples) =
         (rows.iter().any(|row| row.price.is_some()), rows.iter().any(|row| row.per_sample.is_some()));
-    let mut headings =
-        vec!["target", ">devices", "mesh", "strategy", ">memory", "fits", ">time", ">device time", ">MFU"];
+    let mut headings = vec![
+        "target",
+        ">devices",
+        "mesh",
+        "strategy",
+        ">memory (at most)",
+        "fits",
+        ">time",
+        ">device time",
+        ">MFU",
+    ];
     headings.extend(has_price.then_some(">price"));
     headings.extend(has_samples.then_some(">device time per sample"));
     let mut table = Table::new(&headings);

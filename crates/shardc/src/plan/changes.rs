@@ -35,6 +35,7 @@ enum Apply {
     Annotate(Annotation),
     CombineBytes(u64),
     MemoryBytes(u64),
+    OrderDevices,
 }
 
 /// Finds changes; the best are first. If the program does not fit, those that save the most memory are.
@@ -46,6 +47,7 @@ pub(super) fn find(
     options: &PlanOptions,
 ) -> Vec<ChangeReport> {
     let mut candidates: Vec<Candidate> = gathered_again(measured, options).into_iter().collect();
+    candidates.extend(ordered(compiler, output));
     candidates.extend(combined(compiler, measured));
     candidates.extend(resharded(output));
     let affordable = WORK / output.module.ops.len().max(1);
@@ -67,6 +69,7 @@ pub(super) fn find(
         |change: &ChangeReport| limit == 0 || signed(measured.memory.peak) - change.bytes <= signed(limit);
     changes.retain(|change| worth(change) > NEGLIGIBLE && (is_short_of_memory || would_fit(change)));
     changes.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
+    changes.dedup_by(|a, b| a.what == b.what);
     changes.truncate(SHOWN);
     changes
 }
@@ -85,6 +88,7 @@ fn measure(
         Apply::Annotate(annotation) => changed = changed.annotation(annotation),
         Apply::CombineBytes(bytes) => changed.options.clean.combine_bytes = bytes,
         Apply::MemoryBytes(bytes) => changed.options.clean.memory_bytes = Some(bytes),
+        Apply::OrderDevices => changed = changed.best_device_order(true),
     }
     let output = changed.partition_module(module.clone()).ok()?;
     let after = Measured::of(&output, output.module.entry()?, &options.target);
@@ -188,6 +192,16 @@ fn resharded(output: &Output) -> Vec<Candidate> {
         }
     }
     candidates
+}
+
+/// Orders the devices of the target, if the mesh has several axes.
+fn ordered(compiler: &Compiler, output: &Output) -> Option<Candidate> {
+    let axes = output.interface.mesh.axes.values().filter(|&&size| size > 1).count();
+    (axes > 1 && !compiler.orders_devices).then(|| Candidate {
+        what: "put axes along which much is sent on fast links".to_owned(),
+        how: "--device-order auto".to_owned(),
+        apply: Apply::OrderDevices,
+    })
 }
 
 /// Combines more collectives, if the device waits for many.

@@ -38,7 +38,7 @@ mod trace;
 use std::sync::Arc;
 
 use shardc_ir::{Diagnostic, FuncId, Module};
-use shardc_passes::cost::time::{TimeEstimate, estimate, model_flops};
+use shardc_passes::cost::time::{TimeEstimate, estimate, ideal_seconds};
 use shardc_target::{Number, Target};
 
 pub use report::{
@@ -48,7 +48,7 @@ pub use report::{
 
 pub use text::seconds_text;
 
-use crate::{Compiler, Error, MemoryEstimate, Output};
+use crate::{Compiler, Error, MemoryEstimate, Output, SpmdMode};
 
 /// What a program is planned for.
 #[derive(Clone, Debug)]
@@ -92,8 +92,19 @@ struct Measured {
 
 impl Measured {
     fn of(output: &Output, func: FuncId, target: &Target) -> Measured {
-        let memory = output.memory();
-        Measured { memory, time: estimate(&output.module, func, target, output.machine) }
+        Measured { memory: output.memory(), time: output.time(func, target) }
+    }
+}
+
+impl Output {
+    /// The estimated time of one execution on a target.
+    pub(crate) fn time(&self, func: FuncId, target: &Target) -> TimeEstimate {
+        // As partitions, devices are numbered by their position in the mesh; replica groups of replicas contain device ids.
+        let order = match self.interface.mode {
+            SpmdMode::Partition => self.interface.mesh.device_ids.as_deref(),
+            SpmdMode::Replica => None,
+        };
+        estimate(&self.module, func, target, order, self.machine)
     }
 }
 
@@ -111,7 +122,7 @@ impl Compiler {
             return Err(wrong_devices(&output, target).into());
         }
         let measured = Measured::of(&output, func, target);
-        let flops = module.entry().map_or(0.0, |func| model_flops(&module, func));
+        let ideal = module.entry().map_or(0.0, |func| ideal_seconds(&module, func, target.spec()));
         let mut report = PlanReport {
             version: 1,
             source: options.source.clone(),
@@ -124,9 +135,9 @@ impl Compiler {
             mesh: communication::mesh(&output, target),
             memory: memory::report(&module, &output, options.limit()),
             communication: communication::report(&output, &measured.time, target),
-            time: time::report(&output, &measured.time, target, flops),
+            time: time::report(&output, &measured.time, target, ideal),
             notes: vec![
-                "times assume peak rates of arithmetic, memory and links; a device takes longer".to_owned(),
+                "times assume peak rates; a device takes longer. MFU counts all matrix products of the program, also recomputed ones".to_owned(),
             ],
             ..PlanReport::default()
         };

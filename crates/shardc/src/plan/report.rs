@@ -147,14 +147,16 @@ pub struct TimeReport {
     pub compute: f64,
     /// The part of `compute` that is limited by memory bandwidth.
     pub memory_bound: f64,
+    /// The part of `compute` that is the starts of kernels.
+    pub launches: f64,
     /// Seconds of communication, overlapped or not.
     pub communication: f64,
     /// Seconds in which the device waits for communication.
     pub exposed: f64,
     /// Floating-point operations of matrix products and convolutions of one device.
     pub flops: f64,
-    /// Model flops utilization (MFU): the floating-point operations of the single-device program, divided by those that all devices could do in
-    /// this time.
+    /// Utilization of the matrix units (MFU): the time of the program's matrix products at peak rates on all devices, divided by `seconds`. It
+    /// includes values that the program computes again in the backward pass.
     pub mfu: f64,
     /// The schedule. The body of a loop appears once, with the time of all iterations.
     pub spans: Vec<SpanReport>,

@@ -26,7 +26,7 @@ impl PlanReport {
             let links = if axis.link.is_empty() {
                 String::new()
             } else {
-                format!(", {} with {:.1} GB/s", axis.link, axis.bandwidth / 1e9)
+                format!(", {}, {:.1} GB/s for a device along the axis", axis.link, axis.bandwidth / 1e9)
             };
             let _ = writeln!(out, "  axis {:?}: {} devices{links}", axis.name, axis.size);
         }
@@ -81,7 +81,10 @@ impl PlanReport {
             };
             let time = effect("faster", "slower", change.seconds >= 0.0, seconds_text(change.seconds.abs()));
             let bytes = bytes_text(change.bytes.unsigned_abs());
-            let memory = effect("less memory", "more memory", change.bytes >= 0, bytes);
+            let memory = match change.bytes {
+                0 => "the same memory".to_owned(),
+                _ => effect("less memory", "more memory", change.bytes > 0, bytes),
+            };
             let _ = writeln!(out, "  {}. {}: {time}, {memory}\n     {}", i + 1, change.what, change.how);
         }
     }
@@ -95,7 +98,8 @@ impl MemoryReport {
             (0, _) => format!("the device has no limit; the program needs {}", bytes_text(self.high)),
             (limit, fits) => {
                 let answer = if fits { "it fits" } else { "it does not fit" };
-                format!("{answer}: up to {} of {}", bytes_text(self.high), bytes_text(limit))
+                let needs = bytes_text(self.high);
+                format!("{answer}: the program needs up to {needs}, a device has {}", bytes_text(limit))
             }
         }
     }
@@ -123,7 +127,7 @@ impl MemoryReport {
         }
         out.push_str("largest buffers at the peak\n");
         for buffer in self.live.iter().take(rows) {
-            let count = if buffer.count > 1 { format!("{} x ", buffer.count) } else { String::new() };
+            let count = if buffer.count > 1 { format!("in all, {} x ", buffer.count) } else { String::new() };
             let place = buffer.place.user.as_ref().map(|user| format!(" at {user}")).unwrap_or_default();
             let _ = writeln!(
                 out,
@@ -148,9 +152,10 @@ impl TimeReport {
         );
         let _ = writeln!(
             out,
-            "  computes {}, of which memory bandwidth limits {}",
+            "  computes {}: {} limited by memory bandwidth, {} to start kernels",
             seconds_text(self.compute),
-            seconds_text(self.memory_bound)
+            seconds_text(self.memory_bound),
+            seconds_text(self.launches)
         );
         let hidden = (self.communication - self.exposed).max(0.0);
         let _ = writeln!(
@@ -161,7 +166,12 @@ impl TimeReport {
         );
         for of in self.loops.iter().take(rows) {
             let place = of.place.user.as_ref().map(|user| format!(" at {user}")).unwrap_or_default();
-            let _ = writeln!(out, "  a loop{place}: {} iterations in {}", of.trips, seconds_text(of.seconds));
+            let _ = writeln!(
+                out,
+                "  a loop{place}: {} in all for {} iterations",
+                seconds_text(of.seconds),
+                of.trips
+            );
         }
         more(out, self.loops.len(), rows);
     }

@@ -2,7 +2,7 @@
 
 use shardc_passes::cost::time::{Span, TimeEstimate};
 use shardc_passes::cost::traffic::bytes_sent;
-use shardc_target::{Number, Target};
+use shardc_target::Target;
 
 use super::report::{LoopReport, SpanReport, TimeReport};
 use crate::Output;
@@ -11,21 +11,22 @@ use crate::explain::SourcePlace;
 /// The maximum number of spans of a report. If there are more, short neighbors are merged.
 const SPANS: usize = 4000;
 
-/// The time of a partition. `flops` are those of the single-device program.
-pub(super) fn report(output: &Output, time: &TimeEstimate, target: &Target, flops: f64) -> TimeReport {
+/// The time of a partition. `ideal` are the seconds of the program's matrix products on one device at peak rates.
+pub(super) fn report(output: &Output, time: &TimeEstimate, target: &Target, ideal: f64) -> TimeReport {
     let place = |op| SourcePlace { user: output.module.user_loc(op), ..SourcePlace::default() };
     let total = &time.total;
-    let peak = target.spec().peaks.of(Number::F16) * target.num_devices() as f64;
+    let ideal = ideal / target.num_devices() as f64;
     let loops =
         time.loops.iter().map(|of| LoopReport { trips: of.trips, seconds: of.seconds, place: place(of.op) });
     TimeReport {
         seconds: total.seconds,
         compute: total.compute,
         memory_bound: total.memory_bound,
+        launches: total.launches,
         communication: total.communication,
         exposed: total.exposed,
         flops: total.flops,
-        mfu: if total.seconds > 0.0 { flops / (total.seconds * peak) } else { 0.0 },
+        mfu: if total.seconds > 0.0 { ideal / total.seconds } else { 0.0 },
         spans: merged(output, &time.spans, total.seconds / SPANS as f64),
         loops: loops.collect(),
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use super::{CollectiveRow, Snapshot, TensorRow, WarningRow};
+use super::{CollectiveRow, EXECUTION, Snapshot, TensorRow, WarningRow};
 use crate::folding::{fold, unfold};
 
 /// The differences between two snapshots, in version 1 of the format. Equal parts are left out.
@@ -28,6 +28,11 @@ pub struct SnapshotDiff {
     pub memory: Vec<MemoryChange>,
     /// The estimated peak memory of a device, in bytes.
     pub peak: Change<u64>,
+    /// Parts of the predicted time that differ, if both snapshots are for a target.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub time: Vec<TimeChange>,
+    /// The predicted time of one execution, in nanoseconds; equal if a snapshot is not for a target.
+    pub execution: Change<u64>,
     /// Warnings with other numbers or bytes.
     pub warnings: Vec<WarningChange>,
 }
@@ -84,6 +89,15 @@ pub struct MemoryChange {
     pub bytes: Change<u64>,
 }
 
+/// A change of a part of the predicted time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TimeChange {
+    /// The part: `execution`, `compute`, `communication`, `exposed`.
+    pub part: String,
+    /// Nanoseconds.
+    pub nanoseconds: Change<u64>,
+}
+
 /// A change of the warnings with one code.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WarningChange {
@@ -127,6 +141,8 @@ impl SnapshotDiff {
             sent: Change { before: before.sent(), after: after.sent() },
             memory: memory(before, after),
             peak: Change { before: before.memory_of("peak"), after: after.memory_of("peak") },
+            execution: time_change(before, after, EXECUTION),
+            time: time(before, after),
             warnings: warnings(&before.warnings, &after.warnings),
         }
     }
@@ -134,9 +150,9 @@ impl SnapshotDiff {
     /// Whether the snapshots are equal.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let SnapshotDiff { mesh, arguments, results, collectives, memory, warnings, .. } = self;
+        let SnapshotDiff { mesh, arguments, results, collectives, memory, time, warnings, .. } = self;
         let lists = [arguments.is_empty(), results.is_empty(), collectives.is_empty(), memory.is_empty()];
-        mesh.is_none() && lists.into_iter().all(|empty| empty) && warnings.is_empty()
+        mesh.is_none() && lists.into_iter().all(|empty| empty) && time.is_empty() && warnings.is_empty()
     }
 
     /// The differences as JSON text.
@@ -252,6 +268,22 @@ fn memory(before: &Snapshot, after: &Snapshot) -> Vec<MemoryChange> {
         bytes: Change { before: before.memory_of(part), after: after.memory_of(part) },
     });
     changes.filter(|change| change.bytes.differs()).collect()
+}
+
+fn time(before: &Snapshot, after: &Snapshot) -> Vec<TimeChange> {
+    let changes = after
+        .time
+        .iter()
+        .map(|row| TimeChange { part: row.part.clone(), nanoseconds: time_change(before, after, &row.part) });
+    changes.filter(|change| change.nanoseconds.differs()).collect()
+}
+
+/// A part of the time before and after; equal if one of the snapshots has no times.
+fn time_change(before: &Snapshot, after: &Snapshot, part: &str) -> Change<u64> {
+    if before.time.is_empty() || after.time.is_empty() {
+        return Change::default();
+    }
+    Change { before: before.time_of(part), after: after.time_of(part) }
 }
 
 fn warnings(before: &[WarningRow], after: &[WarningRow]) -> Vec<WarningChange> {

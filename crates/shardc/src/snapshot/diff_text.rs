@@ -6,6 +6,7 @@ use shardc_passes::report::byte_size::bytes_text;
 
 use super::diff::{Change, SnapshotDiff, TensorChange};
 use super::text::axes_text;
+use crate::plan::seconds_text;
 
 impl SnapshotDiff {
     /// The differences as text.
@@ -40,6 +41,15 @@ impl SnapshotDiff {
         }
         for change in &self.memory {
             let _ = writeln!(out, "  {}: {}", change.part, bytes(&change.bytes));
+        }
+        if !self.time.is_empty() {
+            out.push_str("predicted time of one execution:\n");
+        }
+        for change in &self.time {
+            let Change { before, after } = &change.nanoseconds;
+            let [before, after] = [before, after].map(|&n| seconds_text(n as f64 / 1e9));
+            let growth = growth(&change.nanoseconds);
+            let _ = writeln!(out, "  {}: {before} -> {after}{growth}", change.part);
         }
         if !self.warnings.is_empty() {
             out.push_str("warnings:\n");
@@ -80,11 +90,15 @@ fn counted(what: &str, change: &Change<impl Display + PartialEq>) -> String {
 
 /// Bytes before and after, with the growth in percent.
 fn bytes(change: &Change<u64>) -> String {
-    let growth = match (change.before, change.after) {
+    format!("{} -> {}{}", bytes_text(change.before), bytes_text(change.after), growth(change))
+}
+
+/// The growth in percent: ` (+1.5 %)`.
+fn growth(change: &Change<u64>) -> String {
+    match (change.before, change.after) {
         (before, after) if before == after => String::new(),
         (0, _) => " (new)".to_owned(),
         (_, 0) => " (gone)".to_owned(),
         _ => format!(" ({:+.1} %)", change.growth() * 100.0),
-    };
-    format!("{} -> {}{growth}", bytes_text(change.before), bytes_text(change.after))
+    }
 }

@@ -42,8 +42,11 @@ use serde::{Deserialize, Serialize};
 use shardc_ir::Module;
 use shardc_passes::annotations::spec::MeshSpec;
 use shardc_passes::cost::traffic;
+use shardc_target::Target;
 
-pub use diff::{Change, CollectiveChange, MemoryChange, SnapshotDiff, TensorChange, WarningChange};
+pub use diff::{
+    Change, CollectiveChange, MemoryChange, SnapshotDiff, TensorChange, TimeChange, WarningChange,
+};
 
 use crate::explain::axes_of_collective;
 use crate::explain::classes::{OperandClass, ProgramRoles};
@@ -52,6 +55,9 @@ use crate::{Interface, InterfaceTensor, Output};
 
 /// The version of the format.
 pub const VERSION: u32 = 1;
+
+/// The part of the time that is the whole execution.
+pub(crate) const EXECUTION: &str = "execution";
 
 /// The properties of a partitioned program that a comparison is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +74,9 @@ pub struct Snapshot {
     pub collectives: Vec<CollectiveRow>,
     /// The estimated memory of a device: arguments by class, results that are not in place, temporaries, peak, host memory.
     pub memory: Vec<MemoryRow>,
+    /// The predicted time of one execution, if the snapshot is for a target.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub time: Vec<TimeRow>,
     /// All warnings, by code.
     pub warnings: Vec<WarningRow>,
 }
@@ -110,6 +119,15 @@ pub struct MemoryRow {
     pub bytes: u64,
 }
 
+/// A part of the predicted time of one execution.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimeRow {
+    /// The part: `execution`, `compute`, `communication`, `exposed`.
+    pub part: String,
+    /// Nanoseconds.
+    pub nanoseconds: u64,
+}
+
 /// The warnings with one code.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarningRow {
@@ -134,7 +152,33 @@ impl Snapshot {
             collectives: collectives(output),
             memory: memory(output, &ProgramRoles::of(program)),
             warnings: warnings(output),
+            ..Snapshot::default()
         }
+    }
+
+    /// The snapshot with the predicted time of one execution on a target, whose devices are those of the mesh.
+    #[must_use]
+    pub fn with_time(mut self, output: &Output, target: &Target) -> Snapshot {
+        let Some(func) = output.module.entry() else { return self };
+        let total = output.time(func, target).total;
+        let parts = [
+            (EXECUTION, total.seconds),
+            ("compute", total.compute),
+            ("communication", total.communication),
+            ("exposed", total.exposed),
+        ];
+        let row = |(part, seconds): (&str, f64)| TimeRow {
+            part: part.to_owned(),
+            nanoseconds: (seconds * 1e9).round() as u64,
+        };
+        self.time = parts.into_iter().map(row).collect();
+        self
+    }
+
+    /// The nanoseconds of a part of the time; 0 if the snapshot does not contain the part.
+    #[must_use]
+    pub fn time_of(&self, part: &str) -> u64 {
+        self.time.iter().find(|row| row.part == part).map_or(0, |row| row.nanoseconds)
     }
 
     /// The bytes that one device sends in one execution of the program.

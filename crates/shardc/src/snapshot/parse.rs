@@ -3,16 +3,17 @@
 use shardc_ir::{Diagnostic, Span};
 
 use super::text::MAGIC;
-use super::{CollectiveRow, MemoryRow, Snapshot, TensorRow, VERSION, WarningRow};
+use super::{CollectiveRow, MemoryRow, Snapshot, TensorRow, TimeRow, VERSION, WarningRow};
 use crate::Error;
 
 /// What the rows of each section contain, for messages.
-const SECTIONS: [(&str, &str); 6] = [
+const SECTIONS: [(&str, &str); 7] = [
     ("mesh", "axes with sizes, such as data=4,model=2"),
     ("arguments", "x1  64x16xf32  data,-  name"),
     ("results", "x1  64x16xf32  data,-  name"),
     ("collectives", "all_gather  data  x1  1  4096"),
     ("memory", "peak  4096"),
+    ("time", "execution  1500000"),
     ("warnings", "SH0310  x1  4096"),
 ];
 
@@ -105,18 +106,22 @@ fn row(snapshot: &mut Snapshot, section: &str, line: &str) -> Option<()> {
                 axes,
                 count,
                 runs,
-                bytes: bytes(rest)?,
+                bytes: number(rest)?,
             });
         }
         "memory" => {
             let (part, rest) = word(line)?;
-            snapshot.memory.push(MemoryRow { part: part.to_owned(), bytes: bytes(rest)? });
+            snapshot.memory.push(MemoryRow { part: part.to_owned(), bytes: number(rest)? });
+        }
+        "time" => {
+            let (part, rest) = word(line)?;
+            snapshot.time.push(TimeRow { part: part.to_owned(), nanoseconds: number(rest)? });
         }
         _ => {
             let (code, rest) = word(line)?;
             let (count, rest) = word(rest)?;
             let count = count.strip_prefix('x')?.parse().ok()?;
-            snapshot.warnings.push(WarningRow { code: code.to_owned(), count, bytes: bytes(rest)? });
+            snapshot.warnings.push(WarningRow { code: code.to_owned(), count, bytes: number(rest)? });
         }
     }
     Some(())
@@ -138,8 +143,8 @@ fn word(text: &str) -> Option<(&str, &str)> {
     (!word.is_empty()).then(|| (word, rest.trim_start()))
 }
 
-/// A number of bytes, with or without its readable form in parentheses.
-fn bytes(text: &str) -> Option<u64> {
+/// A number, with or without its readable form in parentheses.
+fn number(text: &str) -> Option<u64> {
     let (number, readable) = text.split_once(' ').unwrap_or((text, ""));
     let is_readable = readable.is_empty() || readable.starts_with('(') && readable.ends_with(')');
     number.parse().ok().filter(|_| is_readable)
@@ -216,6 +221,7 @@ mod tests {
                 bytes: 1 << 20,
             }],
             memory: vec![MemoryRow { part: "peak".to_owned(), bytes: 7 }],
+            time: vec![TimeRow { part: "execution".to_owned(), nanoseconds: 1_500_000 }],
             warnings: vec![WarningRow { code: "SH0310".to_owned(), count: 2, bytes: 4096 }],
             ..Snapshot::default()
         };

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use shardc_passes::report::byte_size::bytes_text;
 
 use super::{Snapshot, TensorRow};
+use crate::plan::seconds_text;
 
 /// The first word of a snapshot in text form.
 pub(super) const MAGIC: &str = "shardc snapshot";
@@ -13,7 +14,7 @@ pub(super) const MAGIC: &str = "shardc snapshot";
 const LEGEND: &str = "\
 # arguments, results: number, type, sharding of each dimension, name
 # collectives: kind, mesh axes, operations, executions, bytes that a device sends in one execution of the program
-# memory: estimated bytes of a device; warnings: code, number, bytes
+# memory: estimated bytes of a device; time: predicted nanoseconds; warnings: code, number, bytes
 ";
 
 impl Snapshot {
@@ -37,7 +38,11 @@ impl Snapshot {
         section(&mut out, "collectives", &collectives.collect::<Vec<_>>());
         let memory = self.memory.iter().map(|row| vec![row.part.clone(), number(row.bytes)]);
         section(&mut out, "memory", &memory.collect::<Vec<_>>());
-        // A section for predicted times belongs here.
+        let time = self.time.iter().map(|row| {
+            let readable = seconds_text(row.nanoseconds as f64 / 1e9);
+            vec![row.part.clone(), format!("{} ({readable})", row.nanoseconds)]
+        });
+        section(&mut out, "time", &time.collect::<Vec<_>>());
         let warnings = self
             .warnings
             .iter()

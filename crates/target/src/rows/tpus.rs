@@ -12,8 +12,10 @@ use crate::spec::{CompilerModel, DeviceKind, Link, Network, Peaks, TargetSpec};
 /// The latency of one hop between chips.
 const HOP: f64 = 1e-6;
 
-/// The data-center network: bandwidth of one chip (6.25 GB/s), and the latency between hosts.
-const DATA_CENTER: Link = Link { name: Cow::Borrowed("DCN"), bandwidth: 6.25e9, latency: 10e-6 };
+/// The data-center network, with the bandwidth of one device: 25 Gbit/s for each chip of v5e, 50 for v4 and v5p, 100 for v6e and TPU7x.
+const fn data_center(bandwidth: f64) -> Link {
+    Link { name: Cow::Borrowed("DCN"), bandwidth, latency: 10e-6 }
+}
 
 /// Bytes per second between a host and one chip: PCIe of the third generation with 16 lanes.
 const PCIE: f64 = 16e9;
@@ -25,8 +27,8 @@ const fn ici(bandwidth: f64) -> Link {
     Link { name: Cow::Borrowed("ICI"), bandwidth, latency: HOP }
 }
 
-const fn torus(link: Link, rank: usize, wraps_at: u32) -> Network {
-    Network::Torus { link, rank, wraps_at, per_chip: 1, on_chip: ici(0.0), between_slices: DATA_CENTER }
+const fn torus(link: Link, rank: usize, wraps_at: u32, between_slices: Link) -> Network {
+    Network::Torus { link, rank, wraps_at, per_chip: 1, on_chip: ici(0.0), between_slices }
 }
 
 /// The compiler of all generations whose memory was not compared more closely.
@@ -56,7 +58,7 @@ pub static V5E: TargetSpec = TargetSpec {
     bandwidth: 819e9,
     host_bandwidth: PCIE,
     launch: LAUNCH,
-    network: torus(ici(45e9), 2, 16),
+    network: torus(ici(45e9), 2, 16, data_center(3.125e9)),
     compiler: COMPILER,
     gpu: None,
 };
@@ -77,7 +79,7 @@ pub(super) static V4: TargetSpec = TargetSpec {
         wraps_at: 4,
         per_chip: 2,
         on_chip: Link { name: Cow::Borrowed("chip"), bandwidth: 300e9, latency: HOP },
-        between_slices: DATA_CENTER,
+        between_slices: data_center(3.125e9),
     },
     compiler: COMPILER,
     gpu: None,
@@ -93,7 +95,7 @@ pub(super) static V5P: TargetSpec = TargetSpec {
     bandwidth: 2765e9,
     host_bandwidth: PCIE,
     launch: LAUNCH,
-    network: torus(ici(90e9), 3, 4),
+    network: torus(ici(90e9), 3, 4, data_center(6.25e9)),
     compiler: CompilerModel {
         keeps_shared_quotients: true,
         writes_beside_computed: true,
@@ -113,7 +115,7 @@ pub(super) static V6E: TargetSpec = TargetSpec {
     bandwidth: 1640e9,
     host_bandwidth: 2.0 * PCIE,
     launch: LAUNCH,
-    network: torus(ici(90e9), 2, 16),
+    network: torus(ici(90e9), 2, 16, data_center(12.5e9)),
     compiler: COMPILER,
     gpu: None,
 };
@@ -134,7 +136,7 @@ pub(super) static TPU7X: TargetSpec = TargetSpec {
         wraps_at: 4,
         per_chip: 2,
         on_chip: Link { name: Cow::Borrowed("chip"), bandwidth: 600e9, latency: HOP },
-        between_slices: Link { bandwidth: 12.5e9, ..DATA_CENTER },
+        between_slices: data_center(6.25e9),
     },
     compiler: COMPILER,
     gpu: None,

@@ -165,6 +165,12 @@ impl<'m> Estimate<'m> {
         }
         let mut most = Peak::default();
         if self.is_one_operation(op) {
+            // The body has no buffers, but which of its operations are fused is of interest.
+            let done = self.done.take();
+            for &inner in &data.regions {
+                self.region(inner, &outside_of(self.module, inner, &data.kind));
+            }
+            self.done = done;
             return Some(most);
         }
         for &inner in &data.regions {

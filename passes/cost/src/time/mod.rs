@@ -18,8 +18,10 @@ mod work;
 use shardc_ir::{FuncId, Module, OpId};
 use shardc_target::Target;
 
+use self::links::Links;
+pub use self::links::collective_traffic;
 use self::regions::Estimate;
-pub use self::work::model_flops;
+pub use self::work::ideal_seconds;
 use crate::memory::Machine;
 
 /// The estimated time of one execution of a program.
@@ -40,8 +42,10 @@ pub struct Total {
     pub seconds: f64,
     /// Kernels.
     pub compute: f64,
-    /// The part of `compute` in kernels that are limited by memory bandwidth.
+    /// The part of `compute` in kernels that are limited by memory bandwidth, without their starts.
     pub memory_bound: f64,
+    /// The part of `compute` that is the starts of kernels.
+    pub launches: f64,
     /// Collectives, overlapped or not.
     pub communication: f64,
     /// The time in which no kernel runs because the device waits for a collective.
@@ -78,10 +82,17 @@ pub struct LoopTime {
     pub seconds: f64,
 }
 
-/// Estimates the time of a function with local types. Replica groups contain device numbers of the target.
+/// Estimates the time of a function with local types. Replica groups contain device numbers of the target or, if `order` is given, positions in
+/// this list of device numbers.
 #[must_use]
-pub fn estimate(module: &Module, func: FuncId, target: &Target, machine: Machine) -> TimeEstimate {
-    let mut time = Estimate::new(module, target, machine).function(func);
+pub fn estimate(
+    module: &Module,
+    func: FuncId,
+    target: &Target,
+    order: Option<&[i64]>,
+    machine: Machine,
+) -> TimeEstimate {
+    let mut time = Estimate::new(module, Links::new(target, order), machine).function(func);
     time.spans.sort_by(|a, b| a.start.total_cmp(&b.start));
     time
 }
@@ -92,7 +103,7 @@ mod tests {
 
     fn time(text: &str, target: &str) -> TimeEstimate {
         let module = shardc_stablehlo::parse(text).unwrap();
-        estimate(&module, module.entry().unwrap(), &target.parse().unwrap(), Machine::default())
+        estimate(&module, module.entry().unwrap(), &target.parse().unwrap(), None, Machine::default())
     }
 
     fn close(value: f64, expected: f64) {

@@ -4,7 +4,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_analysis::analysis::call_graph::callee_of;
 use shardc_analysis::analysis::trip_count::trips;
 use shardc_ir::{EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
-use shardc_target::Target;
 
 use super::links::{Links, Sent};
 use super::schedule::{Item, Lane, Ran, schedule};
@@ -18,7 +17,6 @@ const DEEPEST_CALL: usize = 64;
 /// The estimate of one program.
 pub(super) struct Estimate<'m> {
     module: &'m Module,
-    target: &'m Target,
     machine: Machine,
     links: Links<'m>,
     /// The region in which a value is defined.
@@ -40,7 +38,7 @@ struct Step {
 }
 
 impl<'m> Estimate<'m> {
-    pub(super) fn new(module: &'m Module, target: &'m Target, machine: Machine) -> Estimate<'m> {
+    pub(super) fn new(module: &'m Module, links: Links<'m>, machine: Machine) -> Estimate<'m> {
         let mut home = vec![None; module.values.len()];
         for body in module.bodies() {
             let (_, regions) = module.walk_with_regions(body, |_| true);
@@ -52,15 +50,7 @@ impl<'m> Estimate<'m> {
                 }
             }
         }
-        Estimate {
-            module,
-            target,
-            machine,
-            links: Links::new(target),
-            home,
-            counted: FxHashSet::default(),
-            calls: 0,
-        }
+        Estimate { module, machine, links, home, counted: FxHashSet::default(), calls: 0 }
     }
 
     pub(super) fn function(&mut self, func: FuncId) -> TimeEstimate {
@@ -101,7 +91,7 @@ impl<'m> Estimate<'m> {
     ) -> (Item, Step) {
         let module = self.module;
         let data = &module.ops[op];
-        let spec = self.target.spec();
+        let spec = self.links.target.spec();
         let scope = Scope { module, region, home: &self.home, fusion, spec };
         let kernel = Kernel::new(op, scope, &mut self.counted);
         let mut needs: Vec<u32> = kernel
@@ -123,11 +113,13 @@ impl<'m> Estimate<'m> {
         } else if !is_free(&data.kind) {
             let (seconds, is_memory_bound) = kernel.seconds(spec);
             own.compute = seconds + spec.launch;
-            own.memory_bound = if is_memory_bound { own.compute } else { 0.0 };
+            own.launches = spec.launch;
+            own.memory_bound = if is_memory_bound { seconds } else { 0.0 };
         }
         let inside = self.inside(op, fusion);
         let nested = inside.as_ref().map_or(0.0, |(inside, runs)| inside.total.seconds * *runs as f64);
-        let item = Item { seconds: own.compute + own.communication + nested, lane, needs };
+        let uses_link = is_collective;
+        let item = Item { uses_link, seconds: own.compute + own.communication + nested, lane, needs };
         (item, Step { op, own, is_collective, is_loop: matches!(data.kind, OpKind::While), inside })
     }
 
@@ -176,6 +168,7 @@ impl TimeEstimate {
         let total = &mut self.total;
         total.compute += own.compute;
         total.memory_bound += own.memory_bound;
+        total.launches += own.launches;
         total.communication += own.communication;
         total.exposed += exposed;
         total.flops += own.flops;
@@ -187,6 +180,7 @@ impl TimeEstimate {
         let times = runs as f64;
         total.compute += inside.total.compute * times;
         total.memory_bound += inside.total.memory_bound * times;
+        total.launches += inside.total.launches * times;
         total.communication += inside.total.communication * times;
         total.exposed += inside.total.exposed * times;
         total.flops += inside.total.flops * times;

@@ -21,6 +21,8 @@ pub(super) enum Lane {
 pub(super) struct Item {
     pub(super) seconds: f64,
     pub(super) lane: Lane,
+    /// Whether the item occupies the links. Collectives do not overlap each other.
+    pub(super) uses_link: bool,
     /// The indices of the items that produce operands; all are less than the item's own index.
     pub(super) needs: Vec<u32>,
 }
@@ -70,18 +72,23 @@ pub(super) fn schedule(items: &[Item]) -> (Vec<Ran>, f64) {
     let (mut now, mut idle_since) = (0.0, 0.0);
     loop {
         for (lane, queue) in ready.iter_mut().enumerate() {
-            if !is_busy[lane]
-                && let Some(item) = queue.pop_first()
-            {
-                is_busy[lane] = true;
-                ran[item as usize].start = now;
-                running.push(Reverse((Time(now + items[item as usize].seconds), item)));
-            }
+            let can_start = |item: &u32| {
+                !is_busy[lane] && !(items[*item as usize].uses_link && is_busy[Lane::Link as usize])
+            };
+            let Some(item) = queue.iter().copied().find(can_start) else { continue };
+            queue.remove(&item);
+            is_busy[lane] = true;
+            is_busy[Lane::Link as usize] |= items[item as usize].uses_link;
+            ran[item as usize].start = now;
+            running.push(Reverse((Time(now + items[item as usize].seconds), item)));
         }
         let Some(Reverse((Time(end), item))) = running.pop() else { break };
         now = end;
         let lane = items[item as usize].lane as usize;
         is_busy[lane] = false;
+        if items[item as usize].uses_link {
+            is_busy[Lane::Link as usize] = false;
+        }
         for &user in &users[item as usize] {
             missing[user as usize] -= 1;
             if missing[user as usize] == 0 {
@@ -104,7 +111,7 @@ mod tests {
     use super::*;
 
     fn item(seconds: f64, lane: Lane, needs: &[u32]) -> Item {
-        Item { seconds, lane, needs: needs.to_vec() }
+        Item { seconds, lane, uses_link: lane == Lane::Link, needs: needs.to_vec() }
     }
 
     #[test]
@@ -127,6 +134,15 @@ mod tests {
         let (ran, end) = schedule(&items);
         assert_eq!(end, 4.0);
         assert_eq!(ran.iter().map(|ran| ran.exposed).collect::<Vec<_>>(), [0.0, 2.0, 1.0]);
+    }
+
+    #[test]
+    fn collectives_do_not_overlap_each_other() {
+        let mut items =
+            [item(2.0, Lane::Link, &[]), item(3.0, Lane::Compute, &[]), item(1.0, Lane::Compute, &[])];
+        items[1].uses_link = true;
+        let (ran, end) = schedule(&items);
+        assert_eq!((ran[1].start, ran[2].start, end), (2.0, 0.0, 5.0));
     }
 
     #[test]

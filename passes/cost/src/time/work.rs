@@ -3,8 +3,8 @@
 use rustc_hash::FxHashSet;
 use shardc_analysis::analysis::call_graph::callee_of;
 use shardc_analysis::analysis::trip_count::trips;
-use shardc_ir::{DType, EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId, Work};
-use shardc_target::{Number, TargetSpec};
+use shardc_ir::{DType, EntityRef, FuncId, Module, OpId, OpKind, Precision, RegionId, ValueId, Work};
+use shardc_target::{DeviceKind, Number, TargetSpec};
 
 use crate::memory::Fusion;
 
@@ -79,10 +79,9 @@ impl Kernel {
     fn add(&mut self, module: &Module, op: OpId, spec: &TargetSpec) {
         let (flops, padded) = product_flops(module, op);
         if flops > 0.0 {
-            let peak = number_of(module, op).map_or(0.0, |number| spec.peaks.of(number));
             let counted = if spec.compiler.is_tiled { padded } else { flops };
             self.flops += flops;
-            self.matrix_seconds += if peak > 0.0 { counted / peak } else { 0.0 };
+            self.matrix_seconds += counted / peak_of(module, op, spec);
         } else {
             self.elementwise += instructions(module, op);
         }
@@ -174,6 +173,25 @@ fn instructions(module: &Module, op: OpId) -> f64 {
     }
 }
 
+/// Returns the operations per second of a matmul or convolution, by its number format and its precision. TPUs multiply 32-bit numbers in bf16: in
+/// three passes for `HIGH`, and in six for `HIGHEST`. GPUs use TF32 by default, and the 32-bit units of the element-wise operations for `HIGHEST`.
+fn peak_of(module: &Module, op: OpId, spec: &TargetSpec) -> f64 {
+    let precision = match &module.ops[op].kind {
+        OpKind::DotGeneral(dot) => &dot.precision[..],
+        OpKind::Convolution(convolution) => &convolution.precision[..],
+        _ => &[],
+    };
+    let number = number_of(module, op).unwrap_or(Number::F32);
+    let peak = spec.peaks.of(number);
+    let has = |wanted: Precision| number == Number::F32 && precision.contains(&wanted);
+    match spec.kind {
+        DeviceKind::Tpu if has(Precision::Highest) => peak / 6.0,
+        DeviceKind::Tpu if has(Precision::High) => peak / 3.0,
+        DeviceKind::Gpu if has(Precision::Highest) => peak.min(spec.vector_peak),
+        DeviceKind::Tpu | DeviceKind::Gpu | DeviceKind::Cpu => peak,
+    }
+}
+
 /// Returns the number format of a matmul or convolution, the wider one of its operands; `None` for formats without a rate.
 fn number_of(module: &Module, op: OpId) -> Option<Number> {
     let operands = module.ops[op].operands.iter().take(2);
@@ -237,21 +255,22 @@ fn product_flops(module: &Module, op: OpId) -> (f64, f64) {
     }
 }
 
-/// Returns the floating-point operations of all matmuls and convolutions in one execution of a function, callees and loops included.
+/// Returns the seconds of all matmuls and convolutions in one execution of a function on one device at peak rates, callees and loops included.
 #[must_use]
-pub fn model_flops(module: &Module, func: FuncId) -> f64 {
+pub fn ideal_seconds(module: &Module, func: FuncId, spec: &TargetSpec) -> f64 {
     // Recursive calls are invalid programs; the depth is limited so that they end.
-    fn of_region(module: &Module, region: RegionId, depth: usize) -> f64 {
+    fn of_region(module: &Module, region: RegionId, spec: &TargetSpec, depth: usize) -> f64 {
         let mut sum = 0.0;
         for &op in &module.regions[region].ops {
             let data = &module.ops[op];
-            sum += product_flops(module, op).0;
+            let flops = product_flops(module, op).0;
+            sum += if flops > 0.0 { flops / peak_of(module, op, spec) } else { 0.0 };
             if let Some(body) = callee_of(module, op).and_then(|callee| module.funcs[callee].body)
                 && depth > 0
             {
-                sum += of_region(module, body, depth - 1);
+                sum += of_region(module, body, spec, depth - 1);
             }
-            let inside = data.regions.iter().map(|&inner| of_region(module, inner, depth));
+            let inside = data.regions.iter().map(|&inner| of_region(module, inner, spec, depth));
             sum += match data.kind {
                 OpKind::While => trips(module, op) as f64 * inside.sum::<f64>(),
                 OpKind::Case | OpKind::If => inside.fold(0.0, f64::max),
@@ -260,5 +279,5 @@ pub fn model_flops(module: &Module, func: FuncId) -> f64 {
         }
         sum
     }
-    module.funcs[func].body.map_or(0.0, |body| of_region(module, body, 64))
+    module.funcs[func].body.map_or(0.0, |body| of_region(module, body, spec, 64))
 }

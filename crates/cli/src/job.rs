@@ -266,6 +266,8 @@ pub(crate) fn partition_until(
 ) -> Result<Ran> {
     let mut progress = ui.progress();
     let mut watch = Watch::new(&how.observe, stop, &mut progress)?;
+    // Mistakes in options are reported before mistakes in the program.
+    compiler(&input.annotations, Some(how))?;
     let source = Source::read(&input.input)?;
     watch.stage(Stage::Read);
     let module = Compiler::parse(&source.bytes).map_err(|e| source.explain(&e))?;

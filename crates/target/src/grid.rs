@@ -16,7 +16,7 @@ pub(crate) struct Level {
     pub(crate) size: u32,
 }
 
-/// What connects the positions of a level.
+/// The links between the positions of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LevelKind {
     /// The devices of a chip.

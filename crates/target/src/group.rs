@@ -11,21 +11,7 @@ use smallvec::SmallVec;
 use crate::grid::{Level, LevelKind, coordinates, levels};
 use crate::spec::{Link, Network};
 use crate::target::Target;
-
-/// The kind of a collective, with the meaning of its number of bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Traffic {
-    /// The bytes of the result on each device.
-    AllGather,
-    /// The bytes of the operand on each device.
-    ReduceScatter,
-    /// The bytes of the operand on each device.
-    AllReduce,
-    /// The bytes of the operand on each device.
-    AllToAll,
-    /// The bytes of the operand on each device.
-    Permute,
-}
+use crate::traffic::Traffic;
 
 /// A part of the network that a group uses, with all dimensions of a torus as one stage.
 #[derive(Clone, Debug, PartialEq)]

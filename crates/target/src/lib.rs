@@ -16,11 +16,13 @@ mod order;
 mod rows;
 mod spec;
 mod target;
+mod traffic;
 
-pub use group::{Group, Traffic};
+pub use group::Group;
 pub use order::{AxisTraffic, DeviceOrder, best_order};
 pub use rows::{SPECS, V5E, find, names, usual};
 pub use spec::{
     CompilerModel, DeviceKind, GpuDescription, Link, Network, Number, Peaks, PlanningRates, TargetSpec,
 };
 pub use target::{Target, TargetError};
+pub use traffic::Traffic;

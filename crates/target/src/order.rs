@@ -7,8 +7,9 @@
 use smallvec::SmallVec;
 
 use crate::grid::{Level, levels};
-use crate::group::{Group, Traffic, Used};
+use crate::group::{Group, Used};
 use crate::target::Target;
+use crate::traffic::Traffic;
 
 /// The maximum number of assignments that are compared.
 const MAX_ASSIGNMENTS: usize = 1 << 12;

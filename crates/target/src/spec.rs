@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::group::Traffic;
+use crate::traffic::Traffic;
 
 /// The kind of a device: which plugin compiles for it, and which links connect it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -171,7 +171,7 @@ pub struct TargetSpec {
     pub launch: f64,
     /// How devices are connected.
     pub network: Network,
-    /// What the compiler keeps in memory.
+    /// The properties of the compiler that decide what is in memory.
     pub compiler: CompilerModel,
     /// For a GPU, its description for XLA's compiler; `None` if programs cannot be compiled without the device.
     pub gpu: Option<GpuDescription>,

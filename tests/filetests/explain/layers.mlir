@@ -6,7 +6,7 @@ sdy.mesh @mesh = <["data"=4, "model"=2]>
 // The all-reduce of a layer is on the edge to the next layer, that of the last layer on the edge to the results.
 // CHECK: "collectives": [
 // CHECK: "runs": 1,
-// CHECK-NEXT: "edge": [
+// CHECK: "edge": [
 // CHECK-NEXT: 4,
 // CHECK-NEXT: 3
 // CHECK: "number": 2,

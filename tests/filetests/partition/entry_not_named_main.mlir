@@ -16,7 +16,7 @@
 // CHECK: func.func @gathers(%arg0: tensor<4x8xf32>{{.*}}) -> {{.*}}tensor<16x8xf32>
 // CHECK-NEXT: "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64,{{.*}} replica_groups = dense<{{\[\[}}0, 1, 2, 3]]>
 // LINT: no warnings
-// EXPLAIN: 384 B {{ *}}#0 all_gather of tensor<4x8xf32> along x, for stablehlo.all_gather
+// EXPLAIN: 384 B {{ *}}#0 all_gather of tensor<4x8xf32> along x, weight, for stablehlo.all_gather
 // IDS: error[SH0214]: stablehlo.all_gather has use_global_device_ids but no channel
 // IDS: = help: add a channel_handle with a positive handle
 // DROPPED: error[SH0392]: the pass localize needs the output of plan and lower-reshards

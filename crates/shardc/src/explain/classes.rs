@@ -75,7 +75,7 @@ impl FromStr for OperandClass {
     }
 }
 
-/// What is known about an argument.
+/// Facts about an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ArgumentRole {
     pub(crate) class: OperandClass,

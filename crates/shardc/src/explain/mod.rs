@@ -89,7 +89,7 @@ pub enum Question {
     Collective(usize),
 }
 
-/// What a report says about collectives.
+/// The contents of a report about collectives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExplainOptions {
     /// Which collectives the report contains.

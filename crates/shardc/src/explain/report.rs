@@ -227,7 +227,7 @@ pub struct CollectiveReport {
     /// The operands and results of the operations in `serves`, with the propagation paths of their axes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<ValueReport>,
-    /// The change of annotations that removes the collective, if one was found. Of equal collectives, only the first has it.
+    /// The change of annotations that removes the collective, if one was found. Only the first of equal collectives has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<RemedyReport>,
     /// The reason why there is no remedy, if remedies were tried.

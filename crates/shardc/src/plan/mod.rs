@@ -50,7 +50,7 @@ pub use text::seconds_text;
 
 use crate::{Compiler, Error, MemoryEstimate, Output, SpmdMode};
 
-/// What a program is planned for.
+/// The devices that a program is planned for, and the contents of the report.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
     /// The name of the program's file, for the report.

@@ -6,7 +6,7 @@ use super::text::MAGIC;
 use super::{CollectiveRow, MemoryRow, Snapshot, TensorRow, TimeRow, VERSION, WarningRow};
 use crate::Error;
 
-/// What the rows of each section contain, for messages.
+/// The contents of the rows of each section, for messages.
 const SECTIONS: [(&str, &str); 7] = [
     ("mesh", "axes with sizes, such as data=4,model=2"),
     ("arguments", "x1  64x16xf32  data,-  name"),

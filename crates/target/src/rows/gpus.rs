@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 
-use crate::group::Traffic;
 use crate::spec::{CompilerModel, DeviceKind, GpuDescription, Link, Network, Peaks, TargetSpec};
+use crate::traffic::Traffic;
 
 /// Bytes that the CUDA context and the allocator keep, so that programs cannot use them.
 const RESERVED: u64 = 1 << 30;

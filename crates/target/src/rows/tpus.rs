@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 
-use crate::group::Traffic;
 use crate::spec::{CompilerModel, DeviceKind, Link, Network, Peaks, TargetSpec};
+use crate::traffic::Traffic;
 
 /// The latency of one hop between chips.
 const HOP: f64 = 1e-6;

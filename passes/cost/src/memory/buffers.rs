@@ -69,7 +69,20 @@ impl Estimate<'_> {
                     let bytes = self.program.size(result);
                     self.write_over(&At { op, region, step, outside }, bytes, &is_kept, &mut table);
                 }
-                let last = self.last_step(result, region).max(step);
+                let mut last = self.last_step(result, region).max(step);
+                if let Some(sum) =
+                    self.program.added_to(op).filter(|&sum| sum == result || table.of(sum).is_some())
+                {
+                    for rows in self.leaves(op, region) {
+                        table.extend(rows, last);
+                    }
+                    let first = table.of(sum).map_or(step, |buffer| buffer.first);
+                    if let Some(bytes) = self.program.flat_places(op) {
+                        table.add_beside(Buffer::of_copy(bytes, first, last));
+                    }
+                    // All tables but the first are added as soon as they are computed.
+                    last = if sum == result { last } else { step };
+                }
                 table.add(self.buffer(result, step, last));
             }
         }

@@ -7,7 +7,7 @@ use shardc_ir::{DType, EntityRef, Module, OpId, OpKind, RegionId, Shape, ValueId
 use super::gathered::Gathered;
 use smallvec::SmallVec;
 
-use super::kinds::{moves_blocks, rows_of, window_of_table};
+use super::kinds::{is_from_nothing, moves_blocks, rows_of, window_of_table};
 use super::machine::{Machine, TiledDims};
 use super::rules::{Lean, Rule, RuleSet};
 
@@ -42,6 +42,8 @@ pub(super) struct Program<'m> {
     /// Arguments that are copied before loops because the loops need another layout or type, with the bytes of each copy.
     pub(super) copied: FxHashMap<ValueId, u64>,
     pub(super) gathered: Gathered,
+    /// Results of scatters that are used only in a sum of scatters, each with the first scatter result of the same sum.
+    pub(super) sums: FxHashMap<ValueId, ValueId>,
 }
 
 impl Program<'_> {
@@ -90,6 +92,28 @@ impl Program<'_> {
         let rows = rows_of(self.module, op).filter(|_| self.applies(Rule::RowTiles))?;
         let table = self.module.stored(*self.module.ops[op].operands.first()?)?;
         self.machine.puts_in_rows(table, &window_of_table(self.module, op)).then_some(rows)
+    }
+
+    /// If `op` scatters to zeros and its result is part of a sum of such tables, returns the first table of the sum. Each table is added as
+    /// soon as it is computed, but the rows of all tables are computed before the first addition. The gradient of a table that several
+    /// gathers read is such a sum.
+    pub(super) fn added_to(&self, op: OpId) -> Option<ValueId> {
+        let data = &self.module.ops[op];
+        let (&made, &zeros) = (data.results.first()?, data.operands.first()?);
+        if !matches!(data.kind, OpKind::Scatter(_)) || !self.is_made_by(zeros, is_from_nothing) {
+            return None;
+        }
+        self.sums.get(&made).copied()
+    }
+
+    /// Returns the bytes of the linearized indices of a scatter whose index vectors have several components. A TPU computes these indices
+    /// before the scatter.
+    pub(super) fn flat_places(&self, op: OpId) -> Option<u64> {
+        let data = &self.module.ops[op];
+        let OpKind::Scatter(spec) = &data.kind else { return None };
+        let places = self.weight(*data.operands.get(1)?);
+        let numbers = spec.scatter_dims_to_operand_dims.len() as u64;
+        (numbers > 1).then_some(places / numbers.max(1))
     }
 
     /// Returns the bytes of a value without any padding.

@@ -42,6 +42,7 @@ impl<'m> Program<'m> {
             } else {
                 Gathered::default()
             },
+            sums: FxHashMap::default(),
         };
         let (walk, regions) = module.walk_with_regions(body, |_| true);
         for &region in &regions {
@@ -75,6 +76,9 @@ impl<'m> Program<'m> {
             for &result in &module.ops[op].results {
                 program.hard[result.index()] = reads[result.index()].are_apart;
             }
+        }
+        if on_tpu(Rule::ScatterSums) {
+            program.note_sums(&walk, &reads);
         }
         // Operations are visited in reverse order, so that the properties of users are known.
         let mut all_round = vec![true; values];
@@ -114,6 +118,44 @@ impl<'m> Program<'m> {
             }
         }
         reads
+    }
+
+    /// Records sums of scatters, in program order.
+    fn note_sums(&mut self, walk: &[OpId], reads: &[Reads]) {
+        use shardc_ir::BinaryOp as B;
+        let is_scattered = |v: ValueId| {
+            let def = self.module.def_op(v).filter(|_| reads[v.index()].count == 1);
+            def.is_some_and(|def| matches!(self.module.ops[def].kind, OpKind::Scatter(_)))
+        };
+        // For each sum of scatters, the result of its first scatter.
+        let mut first: FxHashMap<ValueId, ValueId> = FxHashMap::default();
+        for &op in walk {
+            let data = &self.module.ops[op];
+            let (OpKind::Binary(B::Add), &[a, b], &[sum]) =
+                (&data.kind, &data.operands[..], &data.results[..])
+            else {
+                continue;
+            };
+            let known = |v: ValueId| {
+                first
+                    .get(&v)
+                    .copied()
+                    .filter(|_| reads[v.index()].count == 1)
+                    .or(is_scattered(v).then_some(v))
+            };
+            for (so_far, added) in [(a, b), (b, a)] {
+                let is_here = |v: ValueId| self.home[v.index()] == self.home[sum.index()];
+                if let Some(table) = known(so_far).filter(|&table| is_here(table))
+                    && is_scattered(added)
+                    && is_here(added)
+                    && self.module.def_op(table) < self.module.def_op(added)
+                {
+                    first.insert(sum, table);
+                    self.sums.extend([(table, table), (added, table)]);
+                    break;
+                }
+            }
+        }
     }
 
     /// The result of an element-wise operation has the layout of an operand whose rows are along the lanes.

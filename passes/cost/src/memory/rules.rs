@@ -79,6 +79,7 @@ pub enum Rule {
     StackTypes,
     GatheredResults,
     InPlace,
+    ScatterSums,
     MultiOutput,
     ResultLayouts,
     Fragmentation,
@@ -239,6 +240,13 @@ pub const RULES: &[RuleInfo] = &[
         Stage::Buffers,
         "element-wise operations, slices and updates overwrite an operand of equal size at its last use",
         "XLA HloDataflowAnalysis::CanShareOperandBufferWithUser",
+    ),
+    rule(
+        Rule::ScatterSums,
+        "scatter-sums",
+        Stage::Buffers,
+        "in a sum of scatters to zeros, all rows are computed first, then the tables are added one by one (TPU)",
+        "libtpu 0.0.51, buffer assignment of a hash-grid NeRF with 128 lookups",
     ),
     rule(
         Rule::MultiOutput,

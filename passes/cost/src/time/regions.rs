@@ -26,7 +26,7 @@ pub(super) struct Estimate<'m> {
     calls: usize,
 }
 
-/// What an item of the schedule stands for.
+/// The operation behind an item of the schedule.
 struct Step {
     op: OpId,
     /// The kernel's or collective's own part of the sums.

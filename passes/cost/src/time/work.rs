@@ -33,7 +33,7 @@ pub(super) struct Kernel {
     pub(super) reads: Vec<ValueId>,
 }
 
-/// What determines the kernels of a region.
+/// The properties that determine the kernels of a region.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'a> {
     pub(super) module: &'a Module,

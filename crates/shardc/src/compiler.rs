@@ -25,7 +25,6 @@ use shardc_stablehlo::{PrintForm, PrintOptions};
 use shardc_target::{DeviceOrder, Target, TargetSpec};
 
 use crate::backend::{self, Backend, BackendOptions};
-use crate::device_order;
 use crate::{Error, Manifest};
 
 /// A stage of compilation, as reported to the callback of [`watch`](Compiler::watch).
@@ -541,7 +540,7 @@ impl Compiler {
             Some(mut imported) => {
                 let device_order = begun.device_order(&imported)?;
                 if let Some(order) = &device_order {
-                    device_order::reorder(&mut imported, order);
+                    imported.order_devices(order);
                 }
                 let output = begun.partition_imported(imported, observer)?;
                 Ok(output.map(|output| Output { device_order, ..output }))

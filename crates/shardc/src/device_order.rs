@@ -85,11 +85,11 @@ fn traffic_of(output: &Output) -> Vec<AxisTraffic> {
     rows.into_values().collect()
 }
 
-/// Gives the devices of a program's meshes an order. Meshes with another number of devices stay as they are.
-pub(crate) fn reorder(program: &mut Propagated, order: &DeviceOrder) {
-    let ids: Vec<i64> = order.devices.iter().map(|&id| id as i64).collect();
-    for mesh in program.module.meshes.values_mut() {
-        if mesh.num_devices() == ids.len() {
+impl Propagated {
+    /// Gives the devices of the program's meshes an order. Meshes with another number of devices stay as they are.
+    pub(crate) fn order_devices(&mut self, order: &DeviceOrder) {
+        let ids: Vec<i64> = order.devices.iter().map(|&id| id as i64).collect();
+        for mesh in self.module.meshes.values_mut().filter(|mesh| mesh.num_devices() == ids.len()) {
             mesh.device_ids = Some(ids.clone());
         }
     }

@@ -71,10 +71,10 @@ pub(super) fn schedule(items: &[Item]) -> (Vec<Ran>, f64) {
     let mut is_busy = [false, false];
     let (mut now, mut idle_since) = (0.0, 0.0);
     loop {
-        for (lane, queue) in ready.iter_mut().enumerate() {
-            let can_start = |item: &u32| {
-                !is_busy[lane] && !(items[*item as usize].uses_link && is_busy[Lane::Link as usize])
-            };
+        // Overlapped collectives start first, so that kernels can run beside them.
+        for (lane, queue) in ready.iter_mut().enumerate().rev() {
+            let waits_for_link = |item: u32| items[item as usize].uses_link && is_busy[Lane::Link as usize];
+            let can_start = |&item: &u32| !(is_busy[lane] || waits_for_link(item));
             let Some(item) = queue.iter().copied().find(can_start) else { continue };
             queue.remove(&item);
             is_busy[lane] = true;

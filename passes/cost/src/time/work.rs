@@ -164,10 +164,6 @@ fn instructions(module: &Module, op: OpId) -> f64 {
             let n: u64 = length.iter().map(|&n| n.unsigned_abs()).fold(1, u64::saturating_mul);
             5.0 * of_results * f64::from(n.max(2).ilog2())
         }
-        OpKind::Cholesky { .. } | OpKind::TriangularSolve(_) => {
-            let rows = data.operands.first().and_then(|&v| module.shape(v).last().copied()).unwrap_or(1);
-            of_results * rows as f64
-        }
         kind if kind.def().work == Work::Heavy => MANY_INSTRUCTIONS * of_results,
         _ => of_results,
     }

@@ -6,6 +6,7 @@
 // RUN: shardc diff %t.snapshot %s | FileCheck %s --check-prefix=SAME
 // RUN: not shardc snapshot %s --target v5e:4x4 2>&1 | FileCheck %s --check-prefix=DEVICES
 
+// CHECK: peak
 // CHECK: time:
 // CHECK-NEXT: execution
 // CHECK-NEXT: compute

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexSet;
-use shardc_ir::{AxisRef, EntityRef, Group, Mesh, Module, OpId, OpKind, RegionId, ReplicaGroups, ValueId};
+use shardc_ir::{
+    AxisRef, EntityRef, Group, Mesh, Module, OpId, OpKind, ReductionKind, RegionId, ReplicaGroups, ValueId,
+};
 use shardc_passes::analysis::linear::is_linear_in;
 use shardc_passes::cost::traffic::{self, Collective};
 use shardc_passes::propagate::{AxisRole as At, Subject};
@@ -41,6 +43,9 @@ impl Because {
         lists.into_iter().find(|list| !list.is_empty()).unwrap_or_else(|| vec![self.otherwise.clone()])
     }
 }
+
+/// The limit on the operations that are visited to find the origin of partial sums.
+const SUMS_LOOKED_AT: usize = 64;
 
 /// A key that identifies an operation in both the propagated and the partitioned program.
 pub(super) type Origin = (u32, usize);
@@ -212,7 +217,11 @@ impl Explainer<'_> {
                 format!("{title} of {} gives {}: {because}", shardings(operands), shardings(results))
             }
         };
-        Because { sums: self.split_sums(op), conflicts, otherwise }
+        let mut sums = self.split_sums(op);
+        if sums.is_empty() {
+            sums = self.sums_before(op);
+        }
+        Because { sums, conflicts, otherwise }
     }
 
     /// Describes the unreduced operand that is reduced before an operation, and the reason; `None` if there is no such operand.
@@ -246,6 +255,33 @@ impl Explainer<'_> {
             let sum = (axis, text);
             if !out.contains(&sum) {
                 out.push(sum);
+            }
+        }
+        out
+    }
+
+    /// The axes that shard a reduction dimension of an earlier operation whose partial sums reach `op` through linear operations, each with a
+    /// description. Sums are delayed so that one collective reduces several of them.
+    fn sums_before(&self, op: OpId) -> Vec<(String, String)> {
+        let (mut todo, mut seen, mut out) = (vec![op], IndexSet::from([op]), Vec::new());
+        while let Some(at) = todo.pop().filter(|_| seen.len() < SUMS_LOOKED_AT) {
+            for (i, &operand) in self.module.ops[at].operands.iter().enumerate() {
+                // A reducing collective of `op` itself may serve an operation that is not linear.
+                if at != op && !is_linear_in(self.module, at, i, ReductionKind::Add) {
+                    continue;
+                }
+                let Some(def) = self.module.def_op(operand).filter(|&def| seen.insert(def)) else { continue };
+                let sums = self.split_sums(def);
+                if sums.is_empty() {
+                    todo.push(def);
+                }
+                let title = self.module.ops[def].kind.title();
+                let line = self.names.span_place(self.module.ops[def].span).line;
+                let place = line.map(|line| format!(" at line {line}")).unwrap_or_default();
+                out.extend(sums.into_iter().map(|(axis, text)| {
+                    let text = text.trim_start_matches("it ").to_owned();
+                    (axis, format!("it adds partial sums: {title}{place} {text}"))
+                }));
             }
         }
         out

@@ -3,15 +3,18 @@
 // RUN: FileCheck %s --input-file=%t.snapshot
 // RUN: shardc diff %t.snapshot %s --target v5e:2x2 | FileCheck %s --check-prefix=SAME
 // RUN: not shardc diff %t.snapshot %s --target v5e:2x2 --spec arg1=data,- --threshold 1000% --threshold-time 10% | FileCheck %s --check-prefix=SLOWER
-// RUN: shardc diff %t.snapshot %s | FileCheck %s --check-prefix=SAME
+// RUN: shardc diff %t.snapshot %s --threshold 1000% | FileCheck %s --check-prefix=OTHER
 // RUN: not shardc snapshot %s --target v5e:4x4 2>&1 | FileCheck %s --check-prefix=DEVICES
 
+// CHECK: target:
+// CHECK-NEXT: v5e:2x2
 // CHECK: peak
 // CHECK: time:
 // CHECK-NEXT: execution
 // CHECK-NEXT: compute
 // CHECK-NEXT: communication  0 (0 s)
 // SAME: no differences
+// OTHER: target: v5e:2x2 -> none; use the same --target to compare memory and time
 // SLOWER: predicted time of one execution:
 // SLOWER-NEXT: execution: {{.*}}%)
 // SLOWER: predicted time grew by

@@ -46,7 +46,8 @@ pub(super) fn snapshot(output: &Output, module: &Module, how: &HowArgs) -> Resul
     let snapshot = Snapshot::of(output, module);
     check_devices(how.machine.as_ref(), output)?;
     Ok(match &how.machine {
-        Some(Chosen::Target(target)) => snapshot.with_time(output, target),
-        Some(Chosen::Device(_)) | None => snapshot,
+        Some(Chosen::Target(target)) => snapshot.with_target(&target.to_string()).with_time(output, target),
+        Some(Chosen::Device(device)) => snapshot.with_target(&device.name),
+        None => snapshot,
     })
 }

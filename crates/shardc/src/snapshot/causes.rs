@@ -22,7 +22,7 @@ impl SnapshotDiff {
         self
     }
 
-    /// The same differences, in which equal changes of arguments and results whose names differ only in numbers are folded.
+    /// The differences, with one row for equal changes of tensors whose names differ only in numbers.
     #[must_use]
     pub fn folded(mut self) -> SnapshotDiff {
         self.arguments = folded(self.arguments);

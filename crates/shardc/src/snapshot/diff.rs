@@ -16,6 +16,9 @@ pub struct SnapshotDiff {
     /// The mesh, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mesh: Option<Change<String>>,
+    /// The target, if it differs. Memory and time of different targets are not comparable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Change<String>>,
     /// Arguments with another type or sharding, or only in one snapshot.
     pub arguments: Vec<TensorChange>,
     /// Results, as the arguments.
@@ -132,9 +135,11 @@ impl SnapshotDiff {
     #[must_use]
     pub fn between(before: &Snapshot, after: &Snapshot) -> SnapshotDiff {
         let mesh = Change { before: before.mesh.clone(), after: after.mesh.clone() };
+        let target = Change { before: before.target.clone(), after: after.target.clone() };
         SnapshotDiff {
             version: 1,
             mesh: Some(mesh).filter(Change::differs),
+            target: Some(target).filter(Change::differs),
             arguments: tensors(&before.arguments, &after.arguments),
             results: tensors(&before.results, &after.results),
             collectives: collectives(&before.collectives, &after.collectives),
@@ -150,9 +155,13 @@ impl SnapshotDiff {
     /// Whether the snapshots are equal.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let SnapshotDiff { mesh, arguments, results, collectives, memory, time, warnings, .. } = self;
+        let SnapshotDiff { mesh, target, arguments, results, collectives, memory, time, warnings, .. } = self;
         let lists = [arguments.is_empty(), results.is_empty(), collectives.is_empty(), memory.is_empty()];
-        mesh.is_none() && lists.into_iter().all(|empty| empty) && time.is_empty() && warnings.is_empty()
+        mesh.is_none()
+            && target.is_none()
+            && lists.into_iter().all(|empty| empty)
+            && time.is_empty()
+            && warnings.is_empty()
     }
 
     /// The differences as JSON text.

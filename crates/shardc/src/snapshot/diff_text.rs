@@ -20,6 +20,14 @@ impl SnapshotDiff {
         if let Some(mesh) = &self.mesh {
             let _ = writeln!(out, "mesh: {} -> {}", mesh.before, mesh.after);
         }
+        if let Some(target) = &self.target {
+            let [before, after] =
+                [&target.before, &target.after].map(|name| if name.is_empty() { "none" } else { name });
+            let _ = writeln!(
+                out,
+                "target: {before} -> {after}; use the same --target to compare memory and time"
+            );
+        }
         tensors(&mut out, "arguments", &self.arguments);
         tensors(&mut out, "results", &self.results);
         if !self.collectives.is_empty() {

@@ -66,6 +66,9 @@ pub struct Snapshot {
     pub version: u32,
     /// The mesh: `data=4,model=2`.
     pub mesh: String,
+    /// The devices that the program is planned for: `v5e:2x4`; empty if no target is given.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub target: String,
     /// The arguments. Those with the same type and sharding whose names differ only in numbers share a row.
     pub arguments: Vec<TensorRow>,
     /// The results, as the arguments.
@@ -154,6 +157,12 @@ impl Snapshot {
             warnings: warnings(output),
             ..Snapshot::default()
         }
+    }
+
+    /// The snapshot with the name of the devices that the program is planned for.
+    #[must_use]
+    pub fn with_target(self, target: &str) -> Snapshot {
+        Snapshot { target: target.to_owned(), ..self }
     }
 
     /// The snapshot with the predicted time of one execution on a target, whose devices are those of the mesh.

@@ -7,8 +7,9 @@ use super::{CollectiveRow, MemoryRow, Snapshot, TensorRow, TimeRow, VERSION, War
 use crate::Error;
 
 /// The contents of the rows of each section, for messages.
-const SECTIONS: [(&str, &str); 7] = [
+const SECTIONS: [(&str, &str); 8] = [
     ("mesh", "axes with sizes, such as data=4,model=2"),
+    ("target", "v5e:2x4"),
     ("arguments", "x1  64x16xf32  data,-  name"),
     ("results", "x1  64x16xf32  data,-  name"),
     ("collectives", "all_gather  data  x1  1  4096"),
@@ -92,6 +93,7 @@ fn rows(text: &str) -> Result<Snapshot, Error> {
 fn row(snapshot: &mut Snapshot, section: &str, line: &str) -> Option<()> {
     match section {
         "mesh" => line.clone_into(&mut snapshot.mesh),
+        "target" => line.clone_into(&mut snapshot.target),
         "arguments" => snapshot.arguments.push(tensor(line)?),
         "results" => snapshot.results.push(tensor(line)?),
         "collectives" => {
@@ -207,6 +209,7 @@ mod tests {
         let snapshot = Snapshot {
             version: VERSION,
             mesh: "data=4,model=2".to_owned(),
+            target: "v5e:2x4".to_owned(),
             arguments: vec![TensorRow {
                 name: "layers[0..79]['w q']".to_owned(),
                 count: 80,

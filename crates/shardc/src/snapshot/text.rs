@@ -22,6 +22,9 @@ impl Snapshot {
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut out = format!("{MAGIC} {}\n{LEGEND}\nmesh:\n  {}\n", self.version, self.mesh);
+        if !self.target.is_empty() {
+            let _ = write!(out, "\ntarget:\n  {}\n", self.target);
+        }
         let rows = |list: &[TensorRow]| -> Vec<Vec<String>> {
             list.iter()
                 .map(|row| {

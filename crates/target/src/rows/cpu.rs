@@ -6,7 +6,7 @@ use crate::spec::{CompilerModel, DeviceKind, Link, Network, Peaks, TargetSpec};
 
 /// One virtual device on one core of a server with AVX2: two fused multiply-adds of eight `f32` in each cycle at 3 GHz, and a share of the memory
 /// bandwidth of the socket. Devices exchange data through memory.
-pub(super) static CPU: TargetSpec = TargetSpec {
+pub static CPU: TargetSpec = TargetSpec {
     name: Cow::Borrowed("cpu"),
     kind: DeviceKind::Cpu,
     peaks: Peaks { f64: 48e9, f32: 96e9, f16: 96e9, f8: 96e9, i8: 96e9 },

@@ -23,6 +23,7 @@ const COMPILER: CompilerModel = CompilerModel {
     keeps_shared_quotients: false,
     writes_beside_computed: false,
     counts_elements: false,
+    // 1.3 to 10 % for GPT-2 under four strategies, and more below a megabyte, where sequential all-gathers are combined.
     fragmentation: 9,
     overlapped: &[
         Traffic::AllGather,

@@ -6,11 +6,12 @@ mod tpus;
 
 use crate::{CompilerModel, DeviceKind, PlanningRates, TargetSpec};
 
+pub use cpu::CPU;
 pub use tpus::V5E;
 
 /// All known devices.
 pub static SPECS: [&TargetSpec; 13] = [
-    &cpu::CPU,
+    &CPU,
     &tpus::V4,
     &tpus::V5E,
     &tpus::V5P,

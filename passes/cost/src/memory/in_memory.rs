@@ -60,7 +60,7 @@ mod tests {
 
     fn of(text: &str) -> Vec<(u64, usize, String, String, String)> {
         let module = shardc_stablehlo::parse(text).unwrap();
-        let all = at_peak(&module, module.entry().unwrap(), Machine::Plain);
+        let all = at_peak(&module, module.entry().unwrap(), Machine::of("cpu"));
         let fields = |it: InMemory| (it.bytes, it.count, it.ty, it.made_by, it.kept_until);
         all.into_iter().map(fields).collect()
     }
@@ -96,7 +96,7 @@ mod tests {
         assert!(made.contains(&("stablehlo.dot_general", "stablehlo.cholesky")), "in the loop: {made:?}");
         assert!(made.contains(&("stablehlo.cholesky", "stablehlo.while")), "across it: {made:?}");
         let module = shardc_stablehlo::parse(text).unwrap();
-        let need = super::super::need(&module, module.entry().unwrap(), Machine::Plain);
+        let need = super::super::need(&module, module.entry().unwrap(), Machine::of("cpu"));
         assert_eq!(
             all.iter().map(|it| it.0).sum::<u64>(),
             need.estimate.temporaries,

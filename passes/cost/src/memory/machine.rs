@@ -2,32 +2,16 @@
 
 use shardc_analysis::analysis::tiles::{LANES, SUBLANES, padded, pairs};
 use shardc_ir::TensorType;
-use shardc_target::TargetSpec;
+use shardc_target::{CPU, CompilerModel, TargetSpec};
 use smallvec::SmallVec;
 
-/// The kind of device for which memory is estimated.
+/// The compiler of a device: its layouts, and the properties that decide which values are in memory. The default is that of a TPU v5e.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Machine {
-    /// A machine with dense layouts, such as a CPU. Its heap has no fragmentation.
-    Plain,
-    /// A GPU, with dense layouts. Matmuls are separate kernels that read their operands from memory and write their results there.
-    Gpu,
-    /// A TPU v5e, which stores tensors in tiles of 8 by 128 elements of 32 bits.
-    #[default]
-    TpuV5e,
-    /// A TPU v5p, with the same tiles. Its compiler keeps 16-bit values instead of recomputing them from 32-bit values.
-    TpuV5p,
-}
+pub struct Machine(CompilerModel);
 
 impl From<&TargetSpec> for Machine {
     fn from(device: &TargetSpec) -> Machine {
-        let compiler = &device.compiler;
-        match (compiler.is_tiled, compiler.keeps_shared_quotients, compiler.multiplies_alone) {
-            (true, true, _) => Machine::TpuV5p,
-            (true, false, _) => Machine::TpuV5e,
-            (false, _, true) => Machine::Gpu,
-            (false, _, false) => Machine::Plain,
-        }
+        Machine(device.compiler)
     }
 }
 
@@ -41,74 +25,41 @@ pub(super) struct TiledDims {
 /// The number of elements of a tile.
 const TILE: u64 = LANES * SUBLANES;
 
-/// The minimum size of a buffer on a TPU, in bytes.
-const SMALLEST: u64 = 512;
-
-/// The bytes of fast memory (VMEM, 128 MiB in all) that the compiler uses for temporaries. If all temporaries fit, none are in main memory
-/// (HBM).
-const FAST_MEMORY: u64 = 64 << 20;
-
-/// Heap fragmentation, as a fraction (1/11) of the live bytes. For the programs of docs/QUALITY.md, most of the compiler's buffer
-/// assignments take 0.3 to 8 % more than their live bytes, tuple index tables included. A few take up to 17 % more. The rest of the
-/// fraction compensates for values that the estimate fuses but the compiler keeps in memory.
-///
-/// The compiler places buffers in the order of their definition, each in the smallest gap that holds it. A simulation of this
-/// placement with the compiler's live ranges reproduces its heap sizes within 4 %. With the estimated live ranges, simulated fragmentation
-/// is 0 to 31 %, so the simulation does not predict the compiler's fragmentation.
-const LOST: u64 = 11;
-
-/// Heap fragmentation on GPUs, as a fraction (1/9) of the live bytes. Measured: 1.3 to 10 % for GPT-2 under four strategies, and more for
-/// programs of less than a megabyte, where XLA combines sequential all-gathers.
-const LOST_ON_GPUS: u64 = 9;
-
 /// If a table of a gather or scatter takes at least this many bytes with its rows along the lanes, the TPU compiler keeps the default
 /// layout of the table and of the rows. Measured: 2^18 to 2^20 rows of 2 to 64 32-bit numbers (at most 512 MiB) are along the lanes; 2^21
 /// rows and more (at least 1 GiB) are not. Read-only tables sometimes keep the default layout from 256 MiB on.
 const TOO_MUCH_IN_ROWS: u64 = 1 << 30;
 
 impl Machine {
+    /// Dense layouts without padding, as in host memory.
+    pub(super) fn dense() -> Machine {
+        Machine::from(&CPU)
+    }
+
     /// Whether layouts are tiled.
     pub(super) fn is_tpu(self) -> bool {
-        match self {
-            Machine::TpuV5e | Machine::TpuV5p => true,
-            Machine::Plain | Machine::Gpu => false,
-        }
+        self.0.is_tiled
     }
 
     /// Whether a matmul is a separate kernel, which reads its operands from memory and writes its result there.
     pub(super) fn multiplies_alone(self) -> bool {
-        self == Machine::Gpu
+        self.0.multiplies_alone
     }
 
-    /// Whether a quotient that several matmuls read is computed once and kept. libtpu 0.0.51 does so for a v5p; for a v5e, it recomputes
-    /// the division in each matmul.
+    /// Whether a quotient that several matmuls read is computed once and kept.
     pub(super) fn keeps_shared_quotients(self) -> bool {
-        match self {
-            Machine::TpuV5p => true,
-            Machine::TpuV5e | Machine::Plain | Machine::Gpu => false,
-        }
+        self.0.keeps_shared_quotients
     }
 
-    /// Whether the result of an element-wise operation and an operand that no matmul produces are in memory at the same time. For a v5e,
-    /// libtpu 0.0.51 recomputes that operand instead of keeping it in memory.
+    /// Whether the result of an element-wise operation and an operand that no matmul produces are in memory at the same time.
     pub(super) fn writes_beside_computed(self) -> bool {
-        match self {
-            Machine::TpuV5p => true,
-            Machine::TpuV5e | Machine::Plain | Machine::Gpu => false,
-        }
+        self.0.writes_beside_computed
     }
 
-    /// Returns the relative cost of reading or writing a tensor: the number of elements for a v5e, and bytes otherwise. The costs differ
-    /// because the compiler recomputes attention probabilities from exponentials, which have twice as many bytes, for a v5e but not for a
-    /// v5p.
+    /// Returns the relative cost of reading or writing a tensor: its number of elements, or its bytes.
     pub(super) fn traffic(self, ty: &TensorType) -> u64 {
         let elements = ty.num_elements().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
-        match self {
-            Machine::TpuV5e => elements,
-            Machine::TpuV5p | Machine::Plain | Machine::Gpu => {
-                elements.saturating_mul(ty.dtype.bytes() as u64)
-            }
-        }
+        if self.0.counts_elements { elements } else { elements.saturating_mul(ty.dtype.bytes() as u64) }
     }
 
     /// Returns the bytes of an argument of type `ty` in device memory, padding included.
@@ -143,7 +94,7 @@ impl Machine {
                 in_bytes(least.unwrap_or(elements))
             }
         };
-        tiled.max(SMALLEST)
+        tiled.max(self.0.smallest_buffer)
     }
 
     /// Returns the bytes of a tensor in a layout in which a row is read or written at once. `window` has the dimensions of a row. If a
@@ -205,21 +156,23 @@ impl Machine {
 
     /// Whether temporaries with a peak of `live` bytes fit in the fast memory.
     pub(super) fn has_fast_memory_for(self, live: u64) -> bool {
-        self.is_tpu() && live <= FAST_MEMORY
+        self.fast_memory() > 0 && live <= self.fast_memory()
     }
 
     /// The bytes of fast memory for temporaries; 0 if the machine has none.
     pub(super) fn fast_memory(self) -> u64 {
-        if self.is_tpu() { FAST_MEMORY } else { 0 }
+        self.0.fast_memory
     }
 
     /// Returns the heap size of temporaries with a peak of `live` bytes.
     pub(super) fn heap(self, live: u64) -> u64 {
-        match self {
-            Machine::Plain => live,
-            Machine::Gpu => live.saturating_add(live / LOST_ON_GPUS),
-            Machine::TpuV5e | Machine::TpuV5p => live.saturating_add(live / LOST),
-        }
+        live.saturating_add(live.checked_div(self.0.fragmentation).unwrap_or(0))
+    }
+
+    /// The machine of a device of the table.
+    #[cfg(test)]
+    pub(super) fn of(device: &str) -> Machine {
+        Machine::from(shardc_target::find(device).unwrap())
     }
 }
 
@@ -241,7 +194,7 @@ mod tests {
     use super::*;
 
     fn tpu(shape: &[i64], dtype: DType) -> u64 {
-        Machine::TpuV5e.bytes(&TensorType::new(shape, dtype), dtype.bits(), None)
+        Machine::of("v5e").bytes(&TensorType::new(shape, dtype), dtype.bits(), None)
     }
 
     #[test]
@@ -266,7 +219,7 @@ mod tests {
     #[test]
     fn features_of_a_convolution_are_along_the_lanes_if_smaller() {
         let dims = Some(TiledDims { feature: 3, batch: 0 });
-        let of = |shape: &[i64]| Machine::TpuV5e.bytes(&TensorType::new(shape, DType::F32), 32, dims);
+        let of = |shape: &[i64]| Machine::of("v5e").bytes(&TensorType::new(shape, DType::F32), 32, dims);
         assert_eq!(of(&[8, 112, 112, 64]), 4 * 8 * 112 * 112 * 128);
         assert_eq!(of(&[8, 224, 224, 3]), 4 * 128 * 224 * 224 * 4, "the batch along the lanes");
     }
@@ -276,13 +229,13 @@ mod tests {
         let of = |machine: Machine, shape: &[i64]| {
             machine.bytes_in_rows(&TensorType::new(shape, DType::F32), DType::F32.bits(), &[])
         };
-        assert_eq!(of(Machine::TpuV5e, &[4096, 2]), 4 * 4096 * 128);
-        assert_eq!(of(Machine::TpuV5e, &[4096, 768]), 4 * 4096 * 768);
-        assert_eq!(of(Machine::TpuV5e, &[4096]), 4 * 4096);
-        assert_eq!(of(Machine::Gpu, &[4096, 2]), 4 * 4096 * 2);
+        assert_eq!(of(Machine::of("v5e"), &[4096, 2]), 4 * 4096 * 128);
+        assert_eq!(of(Machine::of("v5e"), &[4096, 768]), 4 * 4096 * 768);
+        assert_eq!(of(Machine::of("v5e"), &[4096]), 4 * 4096);
+        assert_eq!(of(Machine::of("h100"), &[4096, 2]), 4 * 4096 * 2);
         let ty = TensorType::new(&[512, 8, 64], DType::F32);
         assert_eq!(
-            Machine::TpuV5e.bytes_in_rows(&ty, 32, &[1, 2]),
+            Machine::of("v5e").bytes_in_rows(&ty, 32, &[1, 2]),
             4 * 512 * 8 * 128,
             "a row of two dimensions"
         );
@@ -290,11 +243,11 @@ mod tests {
 
     #[test]
     fn heaps_have_fragmentation() {
-        assert_eq!(Machine::TpuV5p.heap(11 << 30), 12 << 30);
-        assert_eq!(Machine::Plain.heap(11 << 30), 11 << 30);
-        assert_eq!(Machine::Gpu.heap(9 << 30), 10 << 30);
-        assert!(Machine::TpuV5e.has_fast_memory_for(1 << 20));
-        assert!(!Machine::TpuV5e.has_fast_memory_for(1 << 30));
-        assert!(!Machine::Plain.has_fast_memory_for(1 << 20));
+        assert_eq!(Machine::of("v5p").heap(11 << 30), 12 << 30);
+        assert_eq!(Machine::of("cpu").heap(11 << 30), 11 << 30);
+        assert_eq!(Machine::of("h100").heap(9 << 30), 10 << 30);
+        assert!(Machine::of("v5e").has_fast_memory_for(1 << 20));
+        assert!(!Machine::of("v5e").has_fast_memory_for(1 << 30));
+        assert!(!Machine::of("cpu").has_fast_memory_for(1 << 20));
     }
 }

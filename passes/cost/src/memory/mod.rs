@@ -115,7 +115,7 @@ fn need_with_calls(module: &Module, func: FuncId, model: Model, of_call: &dyn Fn
                 device = device.saturating_add(size(ty));
             } else {
                 host = host.saturating_add(
-                    module.types.stored(ty).map_or(0, |ty| Machine::Plain.bytes_of_argument(ty)),
+                    module.types.stored(ty).map_or(0, |ty| Machine::dense().bytes_of_argument(ty)),
                 );
             }
         }
@@ -221,7 +221,7 @@ pub fn too_much_with_calls(
 
 /// Returns the peak of live temporary bytes of a function, without padding. Arguments and results are not counted.
 pub fn temporaries(module: &Module, func: FuncId) -> u64 {
-    temporaries_with_calls(module, func, Machine::Plain, &|_| 0)
+    temporaries_with_calls(module, func, Machine::dense(), &|_| 0)
 }
 
 /// Returns the peak of live bytes of temporaries of a function on a machine. `of_call` returns the bytes of temporaries of the function

@@ -46,7 +46,7 @@ mod tests {
             %2 = stablehlo.cholesky %1, lower = true : tensor<16x16xf32>
             return %2 : tensor<16x16xf32> }";
         let module = shardc_stablehlo::parse(text).unwrap();
-        let (steps, buffers) = over_time(&module, module.entry().unwrap(), Machine::Plain);
+        let (steps, buffers) = over_time(&module, module.entry().unwrap(), Machine::of("cpu"));
         assert!(steps >= 3);
         let ranges: Vec<_> = buffers.iter().map(|buffer| (buffer.bytes, buffer.first, buffer.last)).collect();
         assert_eq!(ranges, [(1024, 1, 2), (1024, 2, 3)]);

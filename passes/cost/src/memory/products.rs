@@ -155,7 +155,7 @@ mod tests {
     }
 
     fn on_a_tpu(text: &str) -> u64 {
-        on(Machine::TpuV5e, text)
+        on(Machine::of("v5e"), text)
     }
 
     const SQUARE: &str = "tensor<512x512xf32>";
@@ -298,7 +298,7 @@ mod tests {
             %c = stablehlo.cholesky %e, lower = true : {SQUARE}
             return %a, %b, %c : {product}, {product}, {SQUARE} }}"
         );
-        assert_eq!(on(Machine::TpuV5e, &text), OF_SQUARE, "divided in each matmul");
-        assert_eq!(on(Machine::TpuV5p, &text), OF_SQUARE + OF_SQUARE / 2);
+        assert_eq!(on(Machine::of("v5e"), &text), OF_SQUARE, "divided in each matmul");
+        assert_eq!(on(Machine::of("v5p"), &text), OF_SQUARE + OF_SQUARE / 2);
     }
 }

@@ -48,7 +48,7 @@ fn fused_operations_take_no_memory_and_keep_their_operands() {
 
 fn on_a_tpu(text: &str) -> u64 {
     let module = shardc_stablehlo::parse(text).unwrap();
-    temporaries_with_calls(&module, module.entry().unwrap(), Machine::TpuV5e, &|_| 0)
+    temporaries_with_calls(&module, module.entry().unwrap(), Machine::of("v5e"), &|_| 0)
 }
 
 #[test]
@@ -127,10 +127,10 @@ fn a_tpu_v5p_does_not_overwrite_values_computed_with_a_reduction() {
         temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
     };
     let one = 256 * 256 * 4;
-    assert_eq!(of("%0", Machine::TpuV5p), 2 * one);
-    assert_eq!(of("%x", Machine::TpuV5p), one);
-    assert_eq!(of("%0", Machine::TpuV5e), one);
-    assert_eq!(of("%0", Machine::Plain), one, "a separate operation");
+    assert_eq!(of("%0", Machine::of("v5p")), 2 * one);
+    assert_eq!(of("%x", Machine::of("v5p")), one);
+    assert_eq!(of("%0", Machine::of("v5e")), one);
+    assert_eq!(of("%0", Machine::of("cpu")), one, "a separate operation");
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn a_table_does_not_overwrite_the_matmul_of_its_reduction() {
             return %4 : tensor<256x256xf32> }}"
         );
         let module = shardc_stablehlo::parse(&text).unwrap();
-        temporaries_with_calls(&module, module.entry().unwrap(), Machine::TpuV5e, &|_| 0)
+        temporaries_with_calls(&module, module.entry().unwrap(), Machine::of("v5e"), &|_| 0)
     };
     let one = 256 * 256 * 4;
     let looked_up = "%4 = \"stablehlo.gather\"(%3, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 256>}> : (tensor<256x256xf32>, tensor<256x1xi32>) -> tensor<256x256xf32>";
@@ -219,8 +219,8 @@ fn a_matmul_on_a_gpu_is_a_separate_kernel() {
     let module = shardc_stablehlo::parse(text).unwrap();
     let of = |machine| temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0);
     let one = 256 * 256 * 4;
-    assert_eq!(of(Machine::Plain), one, "all in one operation");
-    assert_eq!(of(Machine::Gpu), 2 * one, "the operand, read in place, and the result");
+    assert_eq!(of(Machine::of("cpu")), one, "all in one operation");
+    assert_eq!(of(Machine::of("h100")), 2 * one, "the operand, read in place, and the result");
 }
 
 #[test]
@@ -281,7 +281,7 @@ fn an_update_runs_as_soon_as_it_can_and_frees_its_gradient() {
         dot("%3", "%2", "%2")
     );
     let module = shardc_stablehlo::parse(&text).unwrap();
-    let need = estimate(&module, module.entry().unwrap(), Machine::Plain);
+    let need = estimate(&module, module.entry().unwrap(), Machine::of("cpu"));
     assert_eq!(
         need.temporaries, 2048,
         "a decomposition and its product, but not the first product until the end"
@@ -383,9 +383,9 @@ fn a_stack_in_another_layout_than_its_matmul_is_copied() {
     };
     let stack = 4 * 8 * 8 * 128 * 4;
     let cut_across = |machine| of(machine, "[0] x [0]", "8x128x8x128xf32");
-    assert_eq!(cut_across(Machine::TpuV5p) - cut_across(Machine::Plain), stack);
+    assert_eq!(cut_across(Machine::of("v5p")) - cut_across(Machine::of("cpu")), stack);
     let along = |machine| of(machine, "[0, 1] x [0, 1]", "128x128xf32");
-    assert_eq!(along(Machine::TpuV5p), along(Machine::Plain));
+    assert_eq!(along(Machine::of("v5p")), along(Machine::of("cpu")));
 }
 
 #[test]
@@ -397,7 +397,7 @@ fn a_stack_with_gathers_of_partial_tiles_is_copied() {
         );
         of_rows(machine, &format!("4x{part}x4x64xf32"), &format!("1x{whole}x4x64xf32"), &body)
     };
-    let copied = |part: u32| of(Machine::TpuV5p, part, 2 * part) - of(Machine::Plain, part, 2 * part);
+    let copied = |part: u32| of(Machine::of("v5p"), part, 2 * part) - of(Machine::of("cpu"), part, 2 * part);
     let rows = |features: u64| features * 4 * 64 * 4;
     let padding = rows(128 - 96) + rows(256 - 192);
     assert_eq!(copied(96), 4 * 2 * rows(96) + padding, "the stack, and rows with features along the lanes");
@@ -418,7 +418,7 @@ fn a_stack_with_narrowed_rows_is_copied_to_the_narrow_type() {
     let narrow = "%y = stablehlo.add %1, %1 : tensor<8x8xf32>";
     let wide = "%2 = stablehlo.slice %h [0:8, 0:8] : (tensor<8x128xf32>) -> tensor<8x8xf32>
                 %y = stablehlo.add %1, %2 : tensor<8x8xf32>";
-    assert_eq!(of(Machine::TpuV5p, narrow) - of(Machine::TpuV5p, wide), 4 * 8 * 128 * 2);
+    assert_eq!(of(Machine::of("v5p"), narrow) - of(Machine::of("v5p"), wide), 4 * 8 * 128 * 2);
 }
 
 #[test]
@@ -433,10 +433,10 @@ fn a_gathered_result_and_its_donated_argument_are_copied_on_a_tpu() {
         temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
     };
     let (whole, aliased) = (16 * 256 * 4, "{tf.aliasing_output = 0 : i32}");
-    assert_eq!(of(Machine::TpuV5p, "16x256", "16x128", ""), whole);
-    assert_eq!(of(Machine::TpuV5p, "16x256", "16x128", aliased), 2 * whole);
-    assert_eq!(of(Machine::TpuV5p, "16x250", "16x125", aliased), whole, "in another layout, and copied");
-    assert_eq!(of(Machine::Plain, "16x256", "16x128", aliased), 0);
+    assert_eq!(of(Machine::of("v5p"), "16x256", "16x128", ""), whole);
+    assert_eq!(of(Machine::of("v5p"), "16x256", "16x128", aliased), 2 * whole);
+    assert_eq!(of(Machine::of("v5p"), "16x250", "16x125", aliased), whole, "in another layout, and copied");
+    assert_eq!(of(Machine::of("cpu"), "16x256", "16x128", aliased), 0);
 }
 
 #[test]
@@ -455,7 +455,7 @@ fn rows_of_a_gradient_are_padded_only_before_its_copy() {
             }}"
         );
         let module = shardc_stablehlo::parse(&text).unwrap();
-        temporaries_with_calls(&module, module.entry().unwrap(), Machine::TpuV5e, &|_| 0)
+        temporaries_with_calls(&module, module.entry().unwrap(), Machine::of("v5e"), &|_| 0)
     };
     let bytes = |lanes: u64| 4 * 4096 * lanes;
     let subtracted = |width| format!("%1 = stablehlo.subtract %x, %0 : tensor<4096x{width}xf32>");
@@ -473,14 +473,14 @@ fn a_donated_argument_is_live_all_the_time() {
         return %2 : tensor<16x16xf32>";
     for attributes in ["{tf.aliasing_output = 0 : i32}", "{jax.buffer_donor = true}"] {
         let module = parsed(attributes, body);
-        let need = estimate(&module, module.entry().unwrap(), Machine::Plain);
+        let need = estimate(&module, module.entry().unwrap(), Machine::of("cpu"));
         assert_eq!((need.arguments, need.aliases, need.peak), (1024, 1024, 3072));
     }
     let module = parsed("", body);
-    assert_eq!(estimate(&module, module.entry().unwrap(), Machine::Plain).peak, 4096);
+    assert_eq!(estimate(&module, module.entry().unwrap(), Machine::of("cpu")).peak, 4096);
     // Host memory is not counted as device memory.
     let module = parsed("{mhlo.memory_kind = \"pinned_host\"}", body);
-    let need = estimate(&module, module.entry().unwrap(), Machine::Plain);
+    let need = estimate(&module, module.entry().unwrap(), Machine::of("cpu"));
     assert_eq!((need.arguments, need.host, need.peak), (0, 1024, 3072));
 }
 
@@ -498,7 +498,7 @@ fn a_loop_needs_the_temporaries_of_its_body() {
         }
         return %r : tensor<16x16xf32>";
     let module = parsed("", text);
-    let need = need(&module, module.entry().unwrap(), Machine::Plain);
+    let need = need(&module, module.entry().unwrap(), Machine::of("cpu"));
     assert_eq!(need.estimate.temporaries, 1024 + 2048);
     let numbers: Vec<usize> = need.at.iter().map(|&(_, number)| number).collect();
     assert_eq!(numbers, [2, 1], "the second operation of the loop, which is the third of the function");
@@ -510,7 +510,7 @@ fn values_that_only_matmuls_read_are_rounded_on_a_tpu() {
     let of = |last: &str| {
         let module = parsed("", &text(last));
         let func = module.entry().unwrap();
-        temporaries_with_calls(&module, func, Machine::TpuV5e, &|_| 0)
+        temporaries_with_calls(&module, func, Machine::of("v5e"), &|_| 0)
     };
     assert_eq!(of("return %1 : tensor<16x16xf32>"), 2 * 16 * 128);
     let other = "%2 = stablehlo.add %1, %0 : tensor<16x16xf32>\nreturn %2 : tensor<16x16xf32>";

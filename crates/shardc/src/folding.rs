@@ -72,6 +72,11 @@ pub(crate) fn unfold(text: &str, count: usize) -> Option<Vec<String>> {
     Some(rows.iter().map(|row| joined(&texts, row)).collect())
 }
 
+/// A name with `*` instead of its numbers, as annotations select several tensors.
+pub(crate) fn with_wildcards(name: &str) -> String {
+    split(name).0.join("*")
+}
+
 /// A text without its numbers and the names of values (`%5`), to compare texts about different layers. Numbers in double quotes (mesh axes)
 /// and numbers of dimensions and operands are kept.
 pub(crate) fn without_numbers(text: &str) -> String {
@@ -206,5 +211,10 @@ mod tests {
             without_numbers("%arg7 dimension 2 has \"a1\" at line 30"),
             "% dimension 2 has \"a1\" at line #"
         );
+    }
+
+    #[test]
+    fn numbers_become_wildcards() {
+        assert_eq!(with_wildcards("params['layers'][12]['w2']"), "params['layers'][*]['w*']");
     }
 }

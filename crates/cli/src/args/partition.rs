@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use shardc_passes::cost::memory::{Rule, Stage};
 
-use super::program::{FormArgs, HowArgs, InputArgs, ObserveArgs, StopArgs, TargetArgs, ToArgs};
+use super::program::{
+    AnnotationArgs, FormArgs, HowArgs, InputArgs, ObserveArgs, StopArgs, TargetArgs, ToArgs,
+};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Rules {
@@ -43,8 +45,11 @@ pub(crate) struct PartitionArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct MemoryArgs {
+    /// The program: StableHLO as text, MLIR bytecode or a portable artifact; - for standard input
+    #[arg(required_unless_present = "list")]
+    pub(crate) input: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) input: InputArgs,
+    pub(crate) annotations: AnnotationArgs,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     #[command(flatten)]

@@ -6,7 +6,8 @@ use anyhow::Result;
 use serde_json::json;
 use shardc_passes::cost::memory::{MemoryEstimate, Model, RULES, RuleSet, estimate, stage_text};
 
-use crate::args::MemoryArgs;
+use crate::args::{InputArgs, MemoryArgs};
+use crate::failure::usage;
 use crate::job;
 use crate::output::Outputs;
 use crate::ui::Ui;
@@ -17,9 +18,11 @@ pub(crate) fn run(args: &MemoryArgs, ui: &Ui) -> Result<ExitCode> {
         list(ui)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut outputs = Outputs::plan(&args.how.outputs(&[]), &[args.input.named()])?;
+    let Some(input) = &args.input else { return Err(usage("no program is given")) };
+    let input = InputArgs { input: input.clone(), annotations: args.annotations.clone() };
+    let mut outputs = Outputs::plan(&args.how.outputs(&[]), &[input.named()])?;
     let how = args.how.for_machine(args.target.chosen()?);
-    let mut job = job::partition(&args.input, &how, ui)?;
+    let mut job = job::partition(&input, &how, ui)?;
     job.finish(&mut outputs, &args.how, ui)?;
     outputs.commit()?;
     let rules = args.without.iter().fold(RuleSet::default(), |rules, &rule| rules.without(rule));
@@ -54,10 +57,10 @@ fn text(memory: &MemoryEstimate) -> String {
     )
 }
 
-fn json(memory: &MemoryEstimate) -> serde_json::Value {
+/// The estimate as JSON.
+pub(super) fn json(memory: &MemoryEstimate) -> serde_json::Value {
     let width = memory.width;
     json!({
-        "version": 1,
         "arguments": memory.arguments,
         "outputs": memory.outputs,
         "aliases": memory.aliases,

@@ -8,6 +8,7 @@ use shardc::plan::seconds_text;
 use shardc::{Output, Stage};
 use shardc_passes::cost::traffic::summarize;
 
+use super::memory;
 use crate::args::{Emit, PartitionArgs};
 use crate::failure::Failure;
 use crate::job::{self, Ran};
@@ -131,19 +132,11 @@ fn summary(output: &Output, limit: Option<u64>, ui: &Ui) {
                 "bytes_in_run": row.bytes_in_run,
             })
         });
+        let mut memory = memory::json(&memory);
+        memory["limit"] = json!(limit);
         json!({
             "collectives": collectives.collect::<Vec<_>>(),
-            "memory": {
-                "arguments": memory.arguments,
-                "outputs": memory.outputs,
-                "aliases": memory.aliases,
-                "temporaries": memory.temporaries,
-                "low": memory.low,
-                "peak": memory.peak,
-                "high": memory.high,
-                "host": memory.host,
-                "limit": limit,
-            },
+            "memory": memory,
             "total_bytes_in_run": rows.iter().map(|row| row.bytes_in_run).fold(0, u64::saturating_add),
             "cleaned": cleaned,
         })

@@ -121,12 +121,13 @@ fn specs(kinds: &str) -> Result<Vec<&'static TargetSpec>> {
 fn prices(texts: &[String]) -> Result<Vec<(&str, f64)>> {
     let prices = texts.iter().map(|text| {
         let (kind, price) = text.split_once('=')?;
+        find(kind)?;
         let price = price.parse::<f64>().ok().filter(|price| *price > 0.0)?;
         Some((kind, price))
     });
-    prices
-        .collect::<Option<_>>()
-        .ok_or_else(|| usage("--price: expected KIND=PRICE, as in v5e=1.2".to_owned()))
+    prices.collect::<Option<_>>().ok_or_else(|| {
+        usage(format!("--price: expected KIND=PRICE, as in v5e=1.2; the kinds are {}", names()))
+    })
 }
 
 /// The cases, in ascending order of devices for each kind.

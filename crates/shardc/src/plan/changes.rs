@@ -10,6 +10,7 @@ use shardc_passes::report::byte_size::bytes_text;
 use super::memory::is_collective;
 use super::report::ChangeReport;
 use super::{Measured, PlanOptions};
+use crate::folding::with_wildcards;
 use crate::{Compiler, InterfaceTensor, Output};
 
 /// The number of changes in a report.
@@ -129,19 +130,6 @@ fn alike(output: &Output) -> Vec<Alike<'_>> {
     groups
 }
 
-/// Replaces each number in a name by `*`.
-fn with_wildcards(name: &str) -> String {
-    let mut out = String::new();
-    for c in name.chars() {
-        if !c.is_ascii_digit() {
-            out.push(c);
-        } else if !out.ends_with('*') {
-            out.push('*');
-        }
-    }
-    out
-}
-
 impl Alike<'_> {
     /// Bytes on a device.
     fn bytes(&self) -> u64 {
@@ -252,14 +240,4 @@ fn rematerialized(output: &Output, measured: &Measured) -> Vec<ChangeReport> {
         }
     });
     changes.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_in_names_become_wildcards() {
-        assert_eq!(with_wildcards("params['layers'][12]['w2']"), "params['layers'][*]['w*']");
-    }
 }

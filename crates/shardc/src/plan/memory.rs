@@ -8,7 +8,8 @@ use shardc_passes::cost::memory::over_time;
 use shardc_passes::report::byte_size::bytes_text;
 
 use super::report::{BufferReport, ClassReport, MemoryReport};
-use crate::explain::SourcePlace;
+use crate::explain::classes::ProgramRoles;
+use crate::explain::{OperandClass, SourcePlace};
 use crate::{InterfaceTensor, MemoryEstimate, Output};
 
 /// The memory of the partition `output` of `module`.
@@ -16,8 +17,10 @@ pub(super) fn report(module: &Module, output: &Output, limit: u64) -> MemoryRepo
     let memory = output.memory();
     let mut classes: IndexMap<&str, u64> = IndexMap::new();
     let mut live = Vec::new();
-    let of_argument = argument_classes(module, output.interface.inputs.len());
-    for (i, (input, class)) in output.interface.inputs.iter().zip(of_argument).enumerate() {
+    let roles = ProgramRoles::of(module);
+    for (i, input) in output.interface.inputs.iter().enumerate() {
+        // Without a loss, the roles are guesses.
+        let class = if roles.loss.is_some() { class_of_argument(roles.class(i)) } else { "arguments" };
         if input.is_token || input.memory_kind.as_deref().is_some_and(|kind| kind.contains("host")) {
             continue;
         }
@@ -167,30 +170,13 @@ pub(super) fn is_collective(op: &str) -> bool {
     name.starts_with("all_") || name.starts_with("collective_") || name == "reduce_scatter"
 }
 
-/// The class of each argument: by its role in a training step, if the program is one.
-#[cfg(feature = "strategy")]
-fn argument_classes(module: &Module, count: usize) -> Vec<&'static str> {
-    use shardc_strategy::{Role, RoleOverrides};
-    let Ok(roles) = crate::strategy::roles(module, &RoleOverrides::default()) else {
-        return vec!["arguments"; count];
-    };
-    let mut classes: Vec<&'static str> = roles
-        .arguments
-        .iter()
-        .map(|argument| match argument.role {
-            Role::Parameter | Role::FrozenParameter => "parameters",
-            Role::GradientAccumulator => "gradients",
-            Role::OptimizerState => "optimizer state",
-            Role::ModelState => "model state",
-            Role::Batch | Role::Step | Role::Scalar | Role::RngKey => "batch",
-        })
-        .collect();
-    classes.resize(count, "arguments");
-    classes
-}
-
-/// The class of each argument.
-#[cfg(not(feature = "strategy"))]
-fn argument_classes(_: &Module, count: usize) -> Vec<&'static str> {
-    vec!["arguments"; count]
+/// The name of the class of an argument.
+fn class_of_argument(class: OperandClass) -> &'static str {
+    match class {
+        OperandClass::Weight => "parameters",
+        OperandClass::Optimizer => "optimizer state",
+        OperandClass::Gradient => "gradients",
+        OperandClass::Activation => "activations and gradients",
+        OperandClass::Batch => "batch",
+    }
 }

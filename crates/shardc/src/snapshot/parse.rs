@@ -9,7 +9,7 @@ use crate::Error;
 /// The contents of the rows of each section, for messages.
 const SECTIONS: [(&str, &str); 8] = [
     ("mesh", "axes with sizes, such as data=4,model=2"),
-    ("target", "v5e:2x4"),
+    ("target", "the value of --target"),
     ("arguments", "x1  64x16xf32  data,-  name"),
     ("results", "x1  64x16xf32  data,-  name"),
     ("collectives", "all_gather  data  x1  1  4096"),

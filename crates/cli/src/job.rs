@@ -14,6 +14,7 @@ use crate::failure::{Failure, usage};
 use crate::observe::{Timings, Watch};
 use crate::output::{Named, Outputs};
 use crate::reproducer;
+use crate::search;
 use crate::source::Source;
 use crate::target::{self, Chosen};
 use crate::ui::Ui;
@@ -232,6 +233,12 @@ pub(crate) fn prepare(
     how: &HowArgs,
     ui: &Ui,
 ) -> Result<Prepared> {
+    if how.auto {
+        let rest = search::without_shardings(annotations);
+        let compiler = compiler(&rest, Some(how))?;
+        let module = search::annotate(&compiler, module, source, annotations, how)?;
+        return Ok(Prepared { compiler, module, warnings: Vec::new() });
+    }
     let mut chosen = how.strategy.chosen(how.strict, ui)?;
     if let (Some(chosen), Some(machine)) = (&mut chosen, &how.machine) {
         chosen.settings = chosen.settings.for_device(machine.spec());

@@ -13,6 +13,7 @@ mod observe;
 mod output;
 mod processes;
 mod reproducer;
+mod search;
 mod signals;
 mod source;
 mod state_dict;
@@ -67,6 +68,7 @@ fn run(command: &Command, ui: &Ui) -> Result<ExitCode> {
         Command::Compile(args) => commands::compile::run(args, ui),
         Command::Explain(args) => commands::explain::run(args, ui),
         Command::Plan(args) => commands::plan::run(args, ui),
+        Command::Auto(args) => commands::auto::run(args, ui),
         Command::Snapshot(args) => commands::snapshot::run(args, ui),
         Command::Diff(args) => commands::diff::run(args, ui),
         Command::Ops(args) => commands::ops::run(args, ui),

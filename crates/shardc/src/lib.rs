@@ -45,7 +45,7 @@
 //! | `rule-files` | `rules::RuleFile::parse`: sharding rules from TOML files | |
 //! | `autodiff` | `autodiff`: gradients; `coverage`: which operations are supported | |
 //! | `graph` | `graph`: programs built in Rust | `autodiff` |
-//! | `strategy` | `strategy`: FSDP and ZeRO for imported programs; `lora` | `graph` |
+//! | `strategy` | `strategy`: FSDP and ZeRO for imported programs; `auto`; `lora` | `graph` |
 //! | `statedict` | `statedict`: safetensors and PyTorch files | |
 //! | `runtime` | `runtime` and `exec`: run programs through PJRT, and compare partitioned programs with their originals | |
 //! | `checkpoint` | `checkpoint`: sharded checkpoints | `runtime` |
@@ -53,6 +53,8 @@
 //! | `mlir` | programs as MLIR bytecode, which plugins read faster; needs LLVM 22 | |
 
 mod absent;
+#[cfg(feature = "strategy")]
+pub mod auto;
 #[cfg(feature = "autodiff")]
 pub mod autodiff;
 mod backend;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use clap_complete::Shell;
 
+use super::auto::AutoArgs;
 use super::checkpoint::CheckpointArgs;
 use super::derivative::DerivativeArgs;
 use super::device::{CompileArgs, RunArgs, VerifyArgs};
@@ -96,6 +97,15 @@ pub(crate) enum Command {
         the time of one execution with what overlaps, and the share of peak arithmetic (MFU); the changes that help most. Times assume \
         peak rates.")]
     Plan(Box<PlanArgs>),
+    /// Choose the mesh and the shardings with the least estimated time that fit in memory
+    #[command(after_help = "Examples:\n  shardc auto step.mlir --target v5p:4x4x4\n  \
+        shardc auto step.mlir --target h100 --devices 16 --memory 60GiB -o annotated.mlir\n  \
+        shardc auto model.mlir --target v5e:2x4 --mesh data=4,model=2 --spec arg0=data,-\n  \
+        shardc auto annotated.mlir --target v5e:4x4 --ignore-shardings\n\n\
+        Output: the mesh, the strategy in the words of --fsdp, the shardings of arguments, a lower bound on the time of all shardings, and \
+        what the next best choices would cost. The same input gives the same answer. Exit code: 0 the program fits, 1 it does not or was \
+        rejected, 2 wrong usage.")]
+    Auto(Box<AutoArgs>),
     /// Write a short text about the partitioned program, to commit beside a model and compare in CI
     #[command(after_help = "Examples:\n  shardc snapshot step.mlir -o step.snapshot\n  \
         shardc snapshot plain.mlir --fsdp full_shard --mesh fsdp=64 -o plain.snapshot\n  \

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod auto;
 pub(crate) mod checkpoint;
 mod command;
 mod derivative;
@@ -17,6 +18,7 @@ mod strategy;
 
 use clap::{Args, Parser, ValueEnum};
 
+pub(crate) use auto::AutoArgs;
 pub(crate) use command::Command;
 pub(crate) use derivative::DerivativeArgs;
 pub(crate) use device::{CompileArgs, DeviceArgs, RunArgs, StateArgs, VerifyArgs};

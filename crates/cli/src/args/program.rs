@@ -66,6 +66,10 @@ pub(crate) struct RuleArgs {
 pub(crate) struct HowArgs {
     #[command(flatten)]
     pub(crate) strategy: StrategyArgs,
+    /// Choose what --mesh, --spec and the program leave open: the mesh, shardings and strategy with the least estimated time, as `shardc
+    /// auto` does; needs a target with a grid
+    #[arg(long, conflicts_with_all = ["fsdp", "config"])]
+    pub(crate) auto: bool,
     /// How devices are numbered; by default as replicas, and as partitions if the target is a TPU and the program has a
     /// ragged_all_to_all
     #[arg(long, value_enum)]

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod auto;
 pub(crate) mod checkpoint;
 mod client;
 pub(crate) mod compile;

@@ -27,6 +27,33 @@ const CONTEXT: [&str; 5] = ["context", "cp", "sequence", "seq", "sp"];
 /// Names of expert-parallel axes.
 const EXPERT: [&str; 3] = ["expert", "experts", "ep"];
 
+/// What a strategy uses a mesh axis for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AxisPurpose {
+    /// The axis shards the batch and, according to the strategy, parameters and optimizer state.
+    Data,
+    /// The axis shards experts and the batch.
+    Expert,
+    /// The axis shards sequences.
+    Context,
+    /// The axis shards weights within layers.
+    Tensor,
+}
+
+impl AxisPurpose {
+    /// Returns the purpose of an axis by its name: `model`, `tensor`, `tp` and `mp` for tensor parallelism, `context`, `cp`, `sequence`, `seq` and
+    /// `sp` for context parallelism, `expert`, `experts` and `ep` for expert parallelism, and data parallelism for all other names.
+    #[must_use]
+    pub fn of_name(name: &str) -> AxisPurpose {
+        match name {
+            _ if TENSOR.contains(&name) => AxisPurpose::Tensor,
+            _ if CONTEXT.contains(&name) => AxisPurpose::Context,
+            _ if EXPERT.contains(&name) => AxisPurpose::Expert,
+            _ => AxisPurpose::Data,
+        }
+    }
+}
+
 impl Axes {
     /// Determines the purpose of each mesh axis, by its name: tensor, context and expert parallelism have their own names; all other axes
     /// are data-parallel. For hybrid strategies the first data-parallel axis is the node axis, which replicates the model.
@@ -34,16 +61,14 @@ impl Axes {
     /// # Errors
     /// Returns SH1251 for a hybrid strategy on a mesh with one axis.
     pub(crate) fn of(mesh: &Mesh, settings: &Settings) -> Result<Axes, Diagnostic> {
-        let is_called = |axis: &AxisRef, names: &[&str]| {
-            mesh.axes.get_index(usize::from(axis.axis)).is_some_and(|(name, _)| names.contains(&&**name))
+        let with = |purposes: &[AxisPurpose]| -> Vec<AxisRef> {
+            let named = mesh.axes.keys().enumerate();
+            let found = named.filter(|(_, name)| purposes.contains(&AxisPurpose::of_name(name)));
+            found.map(|(axis, _)| AxisRef::whole(axis)).collect()
         };
-        let all: Vec<AxisRef> = (0..mesh.axes.len()).map(AxisRef::whole).collect();
-        let called = |names: &[&str]| -> Vec<AxisRef> {
-            all.iter().filter(|axis| is_called(axis, names)).cloned().collect()
-        };
-        let (tensor, context, expert) = (called(&TENSOR), called(&CONTEXT), called(&EXPERT));
-        let data: Vec<AxisRef> =
-            all.iter().filter(|axis| !tensor.contains(axis) && !context.contains(axis)).cloned().collect();
+        let (tensor, context) = (with(&[AxisPurpose::Tensor]), with(&[AxisPurpose::Context]));
+        let expert = with(&[AxisPurpose::Expert]);
+        let data = with(&[AxisPurpose::Data, AxisPurpose::Expert]);
         let shard = match settings.sharding {
             Sharding::NoShard => Vec::new(),
             Sharding::HybridShard | Sharding::HybridShardZero2 => {

@@ -33,6 +33,7 @@ use shardc_ir::{Build, Diagnostic, Mesh, Module, OpKind, Rewriter, TensorShardin
 use crate::roles::Roles;
 use crate::settings::Settings;
 use crate::units::Units;
+pub use axes::AxisPurpose;
 use context::Context;
 pub use steps::ApplyStep;
 

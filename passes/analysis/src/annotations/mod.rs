@@ -2,6 +2,7 @@
 //! replaces the program's mesh.
 
 pub mod dims;
+pub mod forget;
 pub mod names;
 pub mod remesh;
 pub mod spec;

@@ -1,0 +1,215 @@
+//! The program of a search, and the evaluation of a candidate.
+
+use std::sync::Arc;
+
+use shardc_ir::{AxisRef, Diagnostic, DimSharding, FuncId, MeshId, Module, TensorSharding};
+use shardc_passes::annotations::forget::forget_shardings;
+use shardc_passes::annotations::remesh::replace_mesh;
+use shardc_passes::annotations::spec::annotate_on;
+use shardc_passes::gspmd::import_gspmd;
+use shardc_passes::transforms::inline::inline_calls;
+use shardc_strategy::{Role, Roles, Sharding, apply, roles_of_any};
+use shardc_target::Target;
+
+use super::AutoOptions;
+use super::candidate::{Candidate, Dims, Purpose};
+use super::groups::{Group, groups};
+use crate::{Compiler, Error};
+
+/// The priority in propagation of arguments with examples, and of all others.
+const BATCH_FIRST: u32 = 0;
+const THEN_STATE: u32 = 1;
+
+/// The program, and what is known about it before the search.
+pub(super) struct Problem {
+    pub(super) compiler: Compiler,
+    /// The program with calls inlined, with the annotations that are fixed.
+    pub(super) module: Module,
+    pub(super) func: FuncId,
+    pub(super) roles: Roles,
+    pub(super) groups: Vec<Group>,
+    pub(super) target: Arc<Target>,
+    /// Bytes of memory of a device; 0 if unlimited.
+    pub(super) limit: u64,
+    /// The mesh that the user fixed.
+    pub(super) mesh: Option<MeshId>,
+    /// The purposes of axes that have an effect on this program.
+    pub(super) purposes: Vec<Purpose>,
+}
+
+/// A program that is annotated according to a candidate.
+pub(super) struct Annotated {
+    pub(super) module: Module,
+    /// Whether each part of the strategy has an effect on this program.
+    pub(super) is_effective: bool,
+}
+
+/// The estimates for a candidate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Score {
+    /// Seconds of one execution.
+    pub(super) seconds: f64,
+    /// The upper end of the estimated memory of a device, in bytes.
+    pub(super) memory: u64,
+    pub(super) fits: bool,
+}
+
+impl Problem {
+    pub(super) fn new(
+        compiler: &Compiler,
+        mut module: Module,
+        options: &AutoOptions,
+    ) -> Result<Problem, Error> {
+        let target = Arc::clone(&options.target);
+        compiler.select_entry(&mut module)?;
+        shardc_ir::verify(&module)?;
+        import_gspmd(&mut module, None).map_err(Error::Diagnostics)?;
+        if options.ignores_shardings {
+            forget_shardings(&mut module).map_err(Error::Diagnostics)?;
+        }
+        let own = module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal());
+        let mesh = match (&options.mesh, own) {
+            (Some(given), Some(own)) => {
+                replace_mesh(&mut module, given).map_err(Error::Diagnostics)?;
+                Some(own)
+            }
+            (Some(given), None) => Some(module.add_mesh("mesh", given.clone())),
+            (None, own) => own,
+        };
+        match mesh {
+            Some(mesh) => {
+                check_devices(module.meshes[mesh].num_devices(), &target)?;
+                annotate_on(&mut module, mesh, &options.annotations).map_err(Error::Diagnostics)?;
+            }
+            None if options.annotations.is_empty() => {}
+            None => {
+                let message =
+                    "annotations name axes of a mesh, but neither the options nor the program have one";
+                return Err(Diagnostic::invalid("SH0332", message).hint("set the mesh too").into());
+            }
+        }
+        inline_calls(&mut module).map_err(Error::Diagnostics)?;
+        let Some(func) = module.entry() else { return Err(module.no_entry().into()) };
+        let roles = roles_of_any(&module).map_err(Error::Diagnostics)?;
+        let groups = groups(&module, func, &roles);
+        let compiler = compiler.clone().target(Arc::clone(&target));
+        let limit = options.limit();
+        let purposes = vec![Purpose::Data];
+        let mut problem = Problem { compiler, module, func, roles, groups, target, limit, mesh, purposes };
+        problem.purposes.extend(problem.effective_purposes());
+        Ok(problem)
+    }
+
+    /// The purposes besides data parallelism that have an effect: an axis of the purpose shards other dimensions of arguments than one of data
+    /// parallelism. Without experts, for example, an axis of expert parallelism only shards the batch.
+    fn effective_purposes(&self) -> Vec<Purpose> {
+        let others = [Purpose::Expert, Purpose::Context, Purpose::Tensor];
+        if self.mesh.is_some() {
+            return others.to_vec();
+        }
+        let devices = self.target.num_devices() as i64;
+        let Some(factor) = (2..=devices).find(|factor| devices % factor == 0) else { return Vec::new() };
+        let placed = |purpose| {
+            let candidate = Candidate::new(vec![(purpose, factor)], Sharding::NoShard);
+            let annotated = self.annotated(&candidate, false).ok()?;
+            Some(self.placements(&annotated.module))
+        };
+        let data = placed(Purpose::Data);
+        let has_effect = |&purpose: &Purpose| {
+            placed(purpose).is_some_and(|dims| {
+                let is_used = dims.iter().flatten().any(|axes| !axes.is_empty());
+                is_used && data.as_ref() != Some(&dims)
+            })
+        };
+        others.into_iter().filter(has_effect).collect()
+    }
+
+    /// Whether the program is a training step.
+    pub(super) fn trains(&self) -> bool {
+        self.roles.loss.is_some()
+    }
+
+    /// Annotates the program according to a candidate. With `user_names`, the axes of a mesh of the user keep their names.
+    ///
+    /// # Errors
+    /// The errors of the strategy.
+    pub(super) fn annotated(&self, candidate: &Candidate, user_names: bool) -> Result<Annotated, Error> {
+        let mut module = self.module.clone();
+        let mut mesh = candidate.mesh();
+        let id = match self.mesh {
+            Some(id) => {
+                mesh.device_ids.clone_from(&module.meshes[id].device_ids);
+                mesh.attrs = module.meshes[id].attrs.clone();
+                module.meshes[id] = mesh.clone();
+                id
+            }
+            None => module.add_mesh("mesh", mesh.clone()),
+        };
+        for (&group, dims) in &candidate.placed {
+            self.place(&mut module, id, &self.groups[group], dims);
+        }
+        let settings = candidate.settings().for_device(self.target.spec());
+        let warnings = apply(&mut module, &self.roles, &settings, &mesh).map_err(Error::Diagnostics)?;
+        if let Some(own) = self.mesh.filter(|_| user_names) {
+            module.meshes[own] = self.module.meshes[own].clone();
+        }
+        let is_effective = !warnings.iter().any(|warning| warning.code == "SH1252");
+        Ok(Annotated { module, is_effective })
+    }
+
+    /// Annotates the arguments of a group.
+    fn place(&self, module: &mut Module, mesh: MeshId, group: &Group, dims: &Dims) {
+        let Some(body) = module.funcs[self.func].body else { return };
+        let priority = if group.role == Role::Batch { BATCH_FIRST } else { THEN_STATE };
+        let dims = dims.iter().map(|axes| {
+            let axes: Vec<AxisRef> = axes.iter().map(|&axis| AxisRef::whole(axis)).collect();
+            let priority = (!axes.is_empty()).then_some(priority);
+            DimSharding { priority, ..DimSharding::closed(&axes) }
+        });
+        let sharding = module.shardings.intern(TensorSharding::from_dims(mesh, dims));
+        for &i in &group.args {
+            let arg = module.regions[body].args[i];
+            module.shardings.set(arg, Some(sharding));
+        }
+    }
+
+    /// The shardings of the groups in an annotated program. Sub-axes are left out.
+    pub(super) fn placements(&self, module: &Module) -> Vec<Dims> {
+        let body = module.entry().and_then(|func| module.funcs[func].body);
+        let of = |group: &Group| -> Option<Dims> {
+            let arg = *module.regions[body?].args.get(*group.args.first()?)?;
+            let sharding = module.shardings.sharding_of(arg)?;
+            let axes = |dim: &DimSharding| dim.axes.iter().map(|axis| usize::from(axis.axis)).collect();
+            Some(sharding.dims.iter().map(axes).collect())
+        };
+        self.groups
+            .iter()
+            .map(|group| of(group).unwrap_or_else(|| vec![Vec::new(); group.shape.len()]))
+            .collect()
+    }
+
+    /// Partitions the program according to a candidate, and estimates memory and time.
+    ///
+    /// # Errors
+    /// The errors of the strategy and of the partitioner. `Ok(None)` if a part of the strategy has no effect.
+    pub(super) fn evaluate(&self, candidate: &Candidate) -> Result<Option<Score>, Error> {
+        let annotated = self.annotated(candidate, false)?;
+        if !annotated.is_effective {
+            return Ok(None);
+        }
+        let output = self.compiler.partition_module(annotated.module)?;
+        let Some(func) = output.module.entry() else { return Ok(None) };
+        let seconds = output.time(func, &self.target).total.seconds;
+        let memory = output.memory().high;
+        Ok(Some(Score { seconds, memory, fits: self.limit == 0 || memory <= self.limit }))
+    }
+}
+
+fn check_devices(devices: usize, target: &Target) -> Result<(), Diagnostic> {
+    if devices == target.num_devices() {
+        return Ok(());
+    }
+    let message = format!("the mesh has {devices} devices, but {target} has {}", target.num_devices());
+    Err(Diagnostic::invalid("SH1601", message)
+        .hint("give a mesh with as many devices as the target, or ignore the shardings of the program"))
+}

@@ -1,0 +1,269 @@
+//! The result of a search as data: its JSON form, and the input of its text.
+//!
+//! Bytes and seconds are those of one device in one execution of the program.
+
+use serde::Serialize;
+use shardc_ir::{AxisRef, Mesh, Module, TensorSharding};
+use shardc_passes::annotations::spec::MeshSpec;
+
+use super::AutoOptions;
+use super::bound::bound;
+use super::candidate::Candidate;
+use super::problem::{Problem, Score};
+use super::search::Search;
+use crate::folding::fold;
+
+/// The number of candidates that are listed.
+const LISTED: usize = 8;
+
+/// The result of a search, in version 1 of the format.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct AutoReport {
+    /// Version of this format: 1.
+    pub version: u32,
+    /// The name of the program's file.
+    pub source: String,
+    /// The target, such as `v5p:4x4x4`.
+    pub target: String,
+    /// The number of devices.
+    pub devices: usize,
+    /// The mesh that was chosen or given: `fsdp=8,tensor=2`.
+    pub mesh: String,
+    /// The strategy in the words of `--fsdp`, which reproduces all shardings if `placed` is empty.
+    pub strategy: String,
+    /// Groups of arguments whose sharding is not that of the strategy.
+    pub placed: Vec<ArgumentReport>,
+    /// Whether the upper end of the memory estimate is within the limit.
+    pub fits: bool,
+    /// Bytes: the upper end of the memory estimate.
+    pub memory: u64,
+    /// Bytes that a program can use; 0 if unknown.
+    pub limit: u64,
+    /// Seconds of one execution.
+    pub seconds: f64,
+    /// A lower bound on the seconds, for all meshes and shardings.
+    pub bound: f64,
+    /// The cost that the bound consists of.
+    pub bound_reason: String,
+    /// `seconds` divided by `bound`; 1 if the bound is reached.
+    pub gap: f64,
+    /// The number of candidates that were evaluated.
+    pub evaluated: usize,
+    /// Whether all shardings of arguments along whole axes of the mesh were evaluated.
+    pub is_exhaustive: bool,
+    /// The choices, each with the best alternative.
+    pub choices: Vec<ChoiceReport>,
+    /// The shardings of all groups of arguments, those with the most bytes first.
+    pub arguments: Vec<ArgumentReport>,
+    /// The best candidates, best first.
+    pub tried: Vec<TriedReport>,
+}
+
+/// The estimates for a candidate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ScoreReport {
+    /// Seconds of one execution.
+    pub seconds: f64,
+    /// Bytes: the upper end of the memory estimate.
+    pub memory: u64,
+    /// Whether the memory is within the limit.
+    pub fits: bool,
+}
+
+/// A choice, and the best alternative that was evaluated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ChoiceReport {
+    /// The subject: `mesh`, `strategy`, or the arguments.
+    pub what: String,
+    /// The choice.
+    pub chosen: String,
+    /// The alternative.
+    pub next_best: String,
+    /// The estimates for the alternative.
+    pub score: ScoreReport,
+}
+
+/// The sharding of a group of arguments.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ArgumentReport {
+    /// The names of the arguments, folded.
+    pub arguments: Vec<String>,
+    /// The number of arguments.
+    pub count: usize,
+    /// The role, such as `parameter`.
+    pub role: String,
+    /// The global shape.
+    pub shape: Vec<i64>,
+    /// The partition spec, as `--spec` accepts it: `fsdp,tensor`.
+    pub spec: String,
+    /// Whether the program or the options fix it.
+    pub is_fixed: bool,
+}
+
+/// A candidate that was evaluated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TriedReport {
+    /// The mesh.
+    pub mesh: String,
+    /// The strategy in the words of `--fsdp`.
+    pub strategy: String,
+    /// The number of groups of arguments whose sharding is not that of the strategy.
+    pub placed: usize,
+    /// The estimates.
+    pub score: ScoreReport,
+}
+
+impl From<Score> for ScoreReport {
+    fn from(score: Score) -> ScoreReport {
+        ScoreReport { seconds: score.seconds, memory: score.memory, fits: score.fits }
+    }
+}
+
+/// The report about the candidate `best`, according to which `module` is annotated.
+pub(super) fn report(
+    problem: &Problem,
+    search: &Search<'_>,
+    best: &Candidate,
+    module: &Module,
+    options: &AutoOptions,
+) -> AutoReport {
+    let score = search.score(best);
+    let seconds = score.map_or(0.0, |score| score.seconds);
+    let bound = bound(&problem.module, problem.func, &problem.target);
+    let arguments = arguments(problem, module);
+    let placed = best.placed.keys().filter_map(|&group| arguments.get(group).cloned());
+    let tried = search.ranked().into_iter().take(LISTED).map(|(candidate, score)| TriedReport {
+        mesh: mesh_text(problem, candidate),
+        strategy: candidate.words(),
+        placed: candidate.placed.len(),
+        score: score.into(),
+    });
+    AutoReport {
+        version: 1,
+        source: options.source.clone(),
+        target: problem.target.to_string(),
+        devices: problem.target.num_devices(),
+        mesh: mesh_text(problem, best),
+        strategy: best.words(),
+        placed: placed.collect(),
+        fits: score.is_some_and(|score| score.fits),
+        memory: score.map_or(0, |score| score.memory),
+        limit: problem.limit,
+        seconds,
+        bound: bound.seconds,
+        bound_reason: bound.reason.to_owned(),
+        gap: if bound.seconds > 0.0 { seconds / bound.seconds } else { 1.0 },
+        evaluated: search.evaluated(),
+        is_exhaustive: search.is_exhaustive(best),
+        choices: choices(problem, search, best),
+        tried: tried.collect(),
+        arguments,
+    }
+}
+
+/// The mesh of a candidate, with the user's names if the user fixed it.
+fn mesh_of(problem: &Problem, candidate: &Candidate) -> Mesh {
+    problem.mesh.map_or_else(|| candidate.mesh(), |own| problem.module.meshes[own].clone())
+}
+
+fn mesh_text(problem: &Problem, candidate: &Candidate) -> String {
+    MeshSpec::from(&mesh_of(problem, candidate)).to_string()
+}
+
+/// The shardings of the groups of arguments in an annotated program.
+fn arguments(problem: &Problem, module: &Module) -> Vec<ArgumentReport> {
+    let Some((func, body)) = module.entry().and_then(|func| Some((func, module.funcs[func].body?))) else {
+        return Vec::new();
+    };
+    let groups = problem.groups.iter().map(|group| {
+        let names: Vec<String> =
+            group.args.iter().map(|&i| module.funcs[func].shown_argument(&module.locs, i)).collect();
+        let first = group.args.first().and_then(|&i| module.regions[body].args.get(i));
+        let sharding = first.and_then(|&arg| module.shardings.sharding_of(arg));
+        ArgumentReport {
+            arguments: fold(names.iter().map(String::as_str)).into_iter().map(|folded| folded.text).collect(),
+            count: group.args.len(),
+            role: group.role.to_string(),
+            shape: group.shape.clone(),
+            spec: sharding.map_or_else(
+                || "-,...".to_owned(),
+                |sharding| spec_text(sharding, &module.meshes[sharding.mesh]),
+            ),
+            is_fixed: group.is_fixed,
+        }
+    });
+    groups.collect()
+}
+
+fn spec_text(sharding: &TensorSharding, mesh: &Mesh) -> String {
+    let dims = sharding.dims.iter().map(|dim| match dim.axes.as_slice() {
+        [] => "-".to_owned(),
+        axes => axes.iter().map(|&axis| mesh.axis_text(axis)).collect::<Vec<_>>().join("+"),
+    });
+    dims.collect::<Vec<_>>().join(",")
+}
+
+/// The choices, each with the best evaluated candidate that differs in it.
+fn choices(problem: &Problem, search: &Search<'_>, best: &Candidate) -> Vec<ChoiceReport> {
+    let ranked = search.ranked();
+    let mut choices = Vec::new();
+    let mut choice =
+        |what: &str, differs: &dyn Fn(&Candidate) -> bool, text: &dyn Fn(&Candidate) -> String| {
+            if let Some((other, score)) = ranked.iter().find(|(other, _)| differs(other)) {
+                choices.push(ChoiceReport {
+                    what: what.to_owned(),
+                    chosen: text(best),
+                    next_best: text(other),
+                    score: (*score).into(),
+                });
+            }
+        };
+    let purposes = |candidate: &Candidate| match problem.mesh {
+        Some(_) => {
+            let axes = candidate.mesh().axes;
+            let own = mesh_of(problem, candidate).axes;
+            let pairs = own.keys().zip(axes.keys()).map(|(name, purpose)| match name == purpose {
+                true => name.to_string(),
+                false => format!("{name} as {purpose}"),
+            });
+            pairs.collect::<Vec<_>>().join(", ")
+        }
+        None => mesh_text(problem, candidate),
+    };
+    let what = if problem.mesh.is_some() { "use of the axes" } else { "mesh" };
+    choice(what, &|other| other.axes != best.axes, &purposes);
+    choice("strategy", &|other| other.axes == best.axes && other.words() != best.words(), &Candidate::words);
+    let axes_text = |group: usize, candidate: &Candidate| {
+        let mesh = mesh_of(problem, candidate);
+        candidate.placed.get(&group).map_or_else(
+            || "as in the strategy".to_owned(),
+            |dims| {
+                let dims = dims.iter().map(|axes| match axes.as_slice() {
+                    [] => "-".to_owned(),
+                    axes => {
+                        let names = axes.iter().map(|&axis| mesh.axis_text(AxisRef::whole(axis)));
+                        names.collect::<Vec<_>>().join("+")
+                    }
+                });
+                dims.collect::<Vec<_>>().join(",")
+            },
+        )
+    };
+    for (i, group) in problem.groups.iter().enumerate() {
+        let names = group.args.iter().map(|&i| problem.roles.arguments[i].name.clone()).collect::<Vec<_>>();
+        let folded = fold(names.iter().map(String::as_str));
+        let name = folded.first().map_or_else(String::new, |folded| folded.text.clone());
+        let differs = |other: &Candidate| {
+            other.axes == best.axes
+                && other.words() == best.words()
+                && other.placed.get(&i) != best.placed.get(&i)
+                && problem
+                    .groups
+                    .iter()
+                    .enumerate()
+                    .all(|(j, _)| j == i || other.placed.get(&j) == best.placed.get(&j))
+        };
+        choice(&name, &differs, &|candidate| axes_text(i, candidate));
+    }
+    choices
+}

@@ -1,0 +1,263 @@
+//! The search: seeds, then hill climbing over meshes and strategies, then over shardings of groups of arguments.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use indexmap::IndexMap;
+use shardc_ir::Diagnostic;
+
+use super::AutoOptions;
+use super::candidate::{Candidate, Dims, Purpose};
+use super::moves;
+use super::problem::{Problem, Score};
+use crate::Error;
+
+/// The number of candidates whose neighbors are evaluated in each round.
+const BEAM: usize = 3;
+
+/// The number of evaluations that even the largest program gets, and the smallest.
+const EVALUATIONS: (usize, usize) = (128, 1500);
+
+/// The fraction of evaluations that meshes and strategies get; the rest is for shardings of groups.
+const FOR_MESHES: f64 = 0.6;
+
+/// The least relative difference that counts. Smaller ones are below the accuracy of the estimates: of candidates that differ by less, the
+/// simplest is chosen, because it is the easiest to maintain.
+const SIGNIFICANT: f64 = 0.01;
+
+/// Evaluates candidates, and remembers their estimates.
+pub(super) struct Search<'a> {
+    problem: &'a Problem,
+    threads: usize,
+    /// Estimates of all candidates that were evaluated, in order; `None` if a candidate cannot be partitioned or has no effect.
+    scores: IndexMap<Candidate, Option<Score>>,
+    /// The error of the first candidate that cannot be partitioned.
+    error: Option<Error>,
+    /// The number of evaluations that are allowed.
+    evaluations: usize,
+    /// The meshes on which all shardings of arguments were evaluated.
+    exhausted: Vec<Vec<(Purpose, i64)>>,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(problem: &'a Problem, options: &AutoOptions) -> Search<'a> {
+        let (least, most) = EVALUATIONS;
+        Search {
+            problem,
+            threads: options.threads.max(1),
+            scores: IndexMap::new(),
+            error: None,
+            evaluations: (options.work / problem.module.ops.len().max(1)).clamp(least, most),
+            exhausted: Vec::new(),
+        }
+    }
+
+    /// Finds the best candidate.
+    ///
+    /// # Errors
+    /// No candidate can be partitioned: the error of the first.
+    pub(super) fn run(&mut self) -> Result<Candidate, Error> {
+        let for_meshes = (self.evaluations as f64 * FOR_MESHES) as usize;
+        let seeds = moves::seeds(self.problem);
+        self.evaluate(seeds.clone(), for_meshes);
+        let fits = self.ranked().first().is_some_and(|(_, score)| score.fits);
+        if !fits && self.problem.trains() {
+            self.evaluate(moves::checkpointed(seeds), for_meshes);
+        }
+        let mut before = None;
+        while let Some(best) = self.fastest().filter(|best| before.as_ref() != Some(best)) {
+            let next = self
+                .ranked()
+                .into_iter()
+                .take(BEAM)
+                .flat_map(|(candidate, score)| moves::neighbors(self.problem, candidate, score.fits));
+            let next: Vec<Candidate> = next.collect();
+            before = Some(best);
+            self.evaluate(next, for_meshes);
+        }
+        let Some(best) = self.choose() else {
+            let none = || Diagnostic::internal("SH0829", "the search has no candidates").into();
+            return Err(self.error.take().unwrap_or_else(none));
+        };
+        // Two axes of data parallelism shard arguments in more ways than one.
+        let split = (self.problem.mesh.is_none()).then(|| moves::split_data(&best)).flatten();
+        self.place_groups(best.clone())?;
+        if let Some(split) = split {
+            self.evaluate(vec![split.clone()], self.evaluations);
+            if self.score(&split).is_some() {
+                self.place_groups(split)?;
+            }
+        }
+        Ok(self.choose().unwrap_or(best))
+    }
+
+    /// Improves the shardings of groups of arguments on the mesh of a candidate, with its strategy.
+    fn place_groups(&mut self, mut best: Candidate) -> Result<(), Error> {
+        if let Some(all) = self.all_placements(&best) {
+            let is_complete = self.evaluate(all, self.evaluations);
+            self.exhausted.extend(is_complete.then(|| best.axes.clone()));
+            return Ok(());
+        }
+        loop {
+            let dims = self.problem.placements(&self.problem.annotated(&best, false)?.module);
+            let changed = |change: BTreeMap<usize, Dims>| {
+                let mut next = best.clone();
+                next.placed.extend(change);
+                next
+            };
+            let found = moves::placements(self.problem, &best, &dims);
+            self.evaluate(found.iter().cloned().map(changed).collect(), self.evaluations);
+            // Changes of different groups that help one by one are also tried together.
+            let mut helpful: Vec<_> = found
+                .into_iter()
+                .map(|change| (self.gain(&changed(change.clone()), &best), change))
+                .filter(|(gain, _)| *gain > 0.0)
+                .collect();
+            helpful.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+            let (mut together, mut all) = (BTreeMap::new(), Vec::new());
+            for (_, change) in helpful {
+                if !change.keys().any(|group| together.contains_key(group)) {
+                    together.extend(change);
+                    all.push(changed(together.clone()));
+                }
+            }
+            self.evaluate(all.clone(), self.evaluations);
+            let gains = all.into_iter().map(|next| (self.gain(&next, &best), next));
+            match gains.max_by(|(a, _), (b, _)| a.total_cmp(b)) {
+                Some((gain, next)) if gain >= SIGNIFICANT => best = next,
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// The relative gain of a candidate over another one: in time if both fit, in memory if neither does; infinite if only the first fits.
+    fn gain(&self, candidate: &Candidate, over: &Candidate) -> f64 {
+        let (Some(score), Some(other)) = (self.score(candidate), self.score(over)) else {
+            return f64::NEG_INFINITY;
+        };
+        match (score.fits, other.fits) {
+            (true, true) => 1.0 - score.seconds / other.seconds,
+            (false, false) => 1.0 - score.memory as f64 / other.memory as f64,
+            (true, false) => f64::INFINITY,
+            (false, true) => f64::NEG_INFINITY,
+        }
+    }
+
+    /// A candidate for each combination of shardings of the groups, if the remaining evaluations are enough.
+    fn all_placements(&self, best: &Candidate) -> Option<Vec<Candidate>> {
+        let left = self.evaluations.checked_sub(self.scores.len())?;
+        let mut all = vec![Candidate { placed: BTreeMap::new(), ..best.clone() }];
+        for (i, group) in self.problem.groups.iter().enumerate().filter(|(_, group)| !group.is_fixed) {
+            let choices = moves::all_placements(best, &group.shape);
+            if all.len().saturating_mul(choices.len()) > left {
+                return None;
+            }
+            let with = |candidate: &Candidate| {
+                let with = choices.iter().map(|dims| {
+                    let mut next = candidate.clone();
+                    next.placed.insert(i, dims.clone());
+                    next
+                });
+                with.collect::<Vec<_>>()
+            };
+            all = all.iter().flat_map(with).collect();
+        }
+        Some(all)
+    }
+
+    /// Evaluates new candidates on all threads, until there are `limit` evaluations. Returns whether all were evaluated.
+    fn evaluate(&mut self, candidates: Vec<Candidate>, limit: usize) -> bool {
+        let mut new: Vec<Candidate> = Vec::new();
+        for candidate in candidates {
+            if !self.scores.contains_key(&candidate) && !new.contains(&candidate) {
+                new.push(candidate);
+            }
+        }
+        let left = limit.saturating_sub(self.scores.len());
+        let is_complete = new.len() <= left;
+        new.truncate(left);
+        let next = AtomicUsize::new(0);
+        let found: Mutex<Vec<Option<Result<Option<Score>, Error>>>> =
+            Mutex::new((0..new.len()).map(|_| None).collect());
+        let problem = self.problem;
+        let work = || {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(candidate) = new.get(at) else { return };
+                let score = problem.evaluate(candidate);
+                if let Ok(mut found) = found.lock() {
+                    found[at] = Some(score);
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..self.threads.min(new.len()) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let found = found.into_inner().unwrap_or_default();
+        for (candidate, score) in new.into_iter().zip(found) {
+            let score = score.unwrap_or(Ok(None)).unwrap_or_else(|error| {
+                self.error.get_or_insert(error);
+                None
+            });
+            self.scores.insert(candidate, score);
+        }
+        is_complete
+    }
+
+    /// The candidates with estimates, best first.
+    pub(super) fn ranked(&self) -> Vec<(&Candidate, Score)> {
+        let scored = self.scores.iter().filter_map(|(candidate, score)| Some((candidate, (*score)?)));
+        let mut ranked: Vec<_> = scored.collect();
+        ranked.sort_by_cached_key(|(candidate, score)| key(candidate, score));
+        ranked
+    }
+
+    /// The first candidate of the ranking.
+    fn fastest(&self) -> Option<Candidate> {
+        self.ranked().first().map(|(candidate, _)| (*candidate).clone())
+    }
+
+    /// The simplest candidate that is not significantly worse than the first of the ranking.
+    fn choose(&self) -> Option<Candidate> {
+        let ranked = self.ranked();
+        let &(fastest, _) = ranked.first()?;
+        let equal = ranked.iter().filter(|(candidate, _)| self.gain(fastest, candidate) < SIGNIFICANT);
+        equal.min_by_key(|(candidate, _)| candidate.complexity()).map(|(candidate, _)| (*candidate).clone())
+    }
+
+    /// The estimates for a candidate, if it was evaluated and can be partitioned.
+    pub(super) fn score(&self, candidate: &Candidate) -> Option<Score> {
+        self.scores.get(candidate).copied().flatten()
+    }
+
+    /// Whether all shardings of arguments on the mesh of a candidate were evaluated.
+    pub(super) fn is_exhaustive(&self, candidate: &Candidate) -> bool {
+        self.exhausted.contains(&candidate.axes)
+    }
+
+    /// The number of candidates that were evaluated.
+    pub(super) fn evaluated(&self) -> usize {
+        self.scores.len()
+    }
+}
+
+/// The order of candidates: those that fit, by time and memory, then the others, by memory and time; of equals, the simplest is first.
+type Key = (Reverse<bool>, i64, i64, usize);
+
+fn key(candidate: &Candidate, score: &Score) -> Key {
+    let time = rounded(score.seconds);
+    let memory = rounded(score.memory as f64);
+    let (first, second) = if score.fits { (time, memory) } else { (memory, time) };
+    (Reverse(score.fits), first, second, candidate.complexity())
+}
+
+/// The logarithm in steps of 0.1 %: smaller differences are not significant.
+fn rounded(value: f64) -> i64 {
+    (value.max(f64::MIN_POSITIVE).ln() * 1000.0).round() as i64
+}

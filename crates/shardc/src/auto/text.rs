@@ -1,0 +1,130 @@
+//! The result of a search for a terminal.
+
+use std::fmt::Write as _;
+
+use shardc_passes::report::byte_size::bytes_text;
+
+use super::report::{AutoReport, ScoreReport};
+use crate::plan::seconds_text;
+
+/// The maximum number of rows of a list.
+const ROWS: usize = 12;
+
+impl AutoReport {
+    /// The report as text.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        let _ = writeln!(out, "{} on {}: {} devices", self.source, self.target, self.devices);
+        let _ = writeln!(out, "  mesh      {}", self.mesh);
+        let _ = writeln!(out, "  strategy  {}", self.strategy);
+        let _ = writeln!(
+            out,
+            "  time      {}; no sharding is faster than {} ({}): {:.2} times that",
+            seconds_text(self.seconds),
+            seconds_text(self.bound),
+            self.bound_reason,
+            self.gap
+        );
+        let limit = match (self.limit, self.fits) {
+            (0, _) => String::new(),
+            (limit, true) => format!(" of {}", bytes_text(limit)),
+            (limit, false) => format!(" of {}: IT DOES NOT FIT", bytes_text(limit)),
+        };
+        let _ = writeln!(out, "  memory    up to {}{limit}", bytes_text(self.memory));
+        self.write_arguments(&mut out);
+        self.write_choices(&mut out);
+        self.write_tried(&mut out);
+        out
+    }
+
+    /// The report as JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    fn write_arguments(&self, out: &mut String) {
+        out.push_str("\nshardings of arguments, largest first\n");
+        for row in self.arguments.iter().take(ROWS) {
+            let first = row.arguments.first().map(String::as_str).unwrap_or_default();
+            let more = if row.arguments.len() > 1 { " and others" } else { "" };
+            let fixed = if row.is_fixed {
+                ", given"
+            } else if self.placed.contains(row) {
+                ", not that of the strategy"
+            } else {
+                ""
+            };
+            let shape: Vec<String> = row.shape.iter().map(i64::to_string).collect();
+            let count = if row.count > 1 { format!("{} x ", row.count) } else { String::new() };
+            let _ = writeln!(
+                out,
+                "  {first}{more}: {count}{} {} as {}{fixed}",
+                row.role,
+                shape.join("x"),
+                row.spec
+            );
+        }
+        if self.arguments.len() > ROWS {
+            let _ = writeln!(out, "  ... and {} more", self.arguments.len() - ROWS);
+        }
+    }
+
+    /// The effect of an alternative: `1.2 ms slower, 3.0 GiB more memory`.
+    fn difference(&self, other: &ScoreReport) -> String {
+        let seconds = other.seconds - self.seconds;
+        let time = match seconds_text(seconds.abs()) {
+            _ if seconds.abs() < 1e-3 * self.seconds => "as fast".to_owned(),
+            text if seconds < 0.0 => format!("{text} faster"),
+            text => format!("{text} slower"),
+        };
+        let bytes = bytes_text(other.memory.abs_diff(self.memory));
+        let memory = match other.memory.cmp(&self.memory) {
+            std::cmp::Ordering::Less => format!("{bytes} less memory"),
+            std::cmp::Ordering::Equal => "the same memory".to_owned(),
+            std::cmp::Ordering::Greater => format!("{bytes} more memory"),
+        };
+        let fits = if other.fits { "" } else { ", does not fit" };
+        format!("{time}, {memory}{fits}")
+    }
+
+    fn write_choices(&self, out: &mut String) {
+        if self.choices.is_empty() {
+            return;
+        }
+        out.push_str("\nchoices, and what the next best would cost\n");
+        for row in self.choices.iter().take(ROWS) {
+            let difference = self.difference(&row.score);
+            let _ = writeln!(out, "  {}: {}\n     {}: {difference}", row.what, row.chosen, row.next_best);
+        }
+        if self.choices.len() > ROWS {
+            let _ = writeln!(out, "  ... and {} more", self.choices.len() - ROWS);
+        }
+    }
+
+    fn write_tried(&self, out: &mut String) {
+        let exhaustive = if self.is_exhaustive {
+            ", among them all shardings of arguments along whole axes of this mesh"
+        } else {
+            ""
+        };
+        let _ = writeln!(out, "\nbest of {} candidates{exhaustive}", self.evaluated);
+        for row in &self.tried {
+            let placed = match row.placed {
+                0 => String::new(),
+                1 => ", 1 group of arguments placed".to_owned(),
+                n => format!(", {n} groups of arguments placed"),
+            };
+            let fits = if row.score.fits { "" } else { ", does not fit" };
+            let _ = writeln!(
+                out,
+                "  {:>9}  {:>10}  {} {}{placed}{fits}",
+                seconds_text(row.score.seconds),
+                bytes_text(row.score.memory),
+                row.mesh,
+                row.strategy
+            );
+        }
+    }
+}

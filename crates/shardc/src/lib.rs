@@ -113,7 +113,8 @@ pub mod target {
     #[doc(inline)]
     pub use shardc_target::{
         CompilerModel, DeviceKind, DeviceOrder, GpuDescription, Group, Link, Network, Number, Peaks,
-        PlanningRates, SPECS, Target, TargetError, TargetSpec, Traffic, best_order, find, names, usual,
+        PlanningRates, SPECS, Target, TargetError, TargetSpec, Traffic, best_order, find, names,
+        unknown_hint, usual,
     };
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::rows::{find, names};
+use crate::rows::{find, unknown_hint};
 use crate::spec::{Network, TargetSpec};
 use crate::target::{Target, TargetError};
 
@@ -22,6 +22,7 @@ struct File {
     host_bandwidth: Option<f64>,
     /// Seconds.
     launch: Option<f64>,
+    kernel_start: Option<f64>,
     vector_peak: Option<f64>,
     peaks: Option<FilePeaks>,
     link: Option<FileLink>,
@@ -47,7 +48,15 @@ struct FileLink {
 }
 
 impl Target {
-    /// Parses the text of a target file.
+    /// Parses the text of a target file. `base` and `grid` are required.
+    ///
+    /// * `name` is the name in reports.
+    /// * `memory` is in bytes, `bandwidth` and `host_bandwidth` in bytes per second.
+    /// * `launch` and `kernel_start` are in seconds, `vector_peak` in operations per second.
+    /// * The table `peaks` has `f64`, `f32`, `f16`, `f8` and `i8`, in operations per second.
+    /// * The tables `link` and `outer_link` have `name`, `bandwidth` and `latency`.
+    ///
+    /// They have the meaning of the fields of [`TargetSpec`] and [`Link`](crate::Link).
     ///
     /// ```
     /// let target = shardc_target::Target::from_toml(
@@ -71,7 +80,7 @@ impl Target {
         let fail = |reason: String| TargetError { text: "the file".to_owned(), reason };
         let file: File = toml::from_str(text).map_err(|error| fail(error.to_string().trim().to_owned()))?;
         let Some(base) = find(&file.base) else {
-            return Err(fail(format!("there is no device {:?}; known devices are {}", file.base, names())));
+            return Err(fail(format!("there is no device {:?}; {}", file.base, unknown_hint(&file.base))));
         };
         let mut spec: TargetSpec = base.clone();
         spec.name = file.name.map_or(spec.name, Cow::Owned);
@@ -81,6 +90,7 @@ impl Target {
             ("bandwidth", file.bandwidth, &mut spec.bandwidth),
             ("host_bandwidth", file.host_bandwidth, &mut spec.host_bandwidth),
             ("launch", file.launch, &mut spec.launch),
+            ("kernel_start", file.kernel_start, &mut spec.kernel_start),
             ("vector_peak", file.vector_peak, &mut spec.vector_peak),
         ];
         if let Some(of) = file.peaks {
@@ -113,7 +123,7 @@ impl Target {
                 None => {}
             }
         }
-        Target::with_spec(spec, &file.grid)
+        Ok(Target::with_spec(spec, &file.grid)?.based_on(&base.name))
     }
 }
 
@@ -129,6 +139,9 @@ mod tests {
         let spec = target.spec();
         assert_eq!((spec.memory, spec.link().bandwidth, spec.peaks.f16), (1000, 1e9, 5e12));
         assert_eq!((target.slices(), target.num_devices()), (2, 32));
+        assert_eq!(target.topology(), "v5e:4x4:2");
+        let named = Target::from_toml("name = \"rack\"\nbase = \"h100\"\ngrid = \"4x8\"").unwrap();
+        assert_eq!((named.to_string(), named.topology()), ("rack:4x8".to_owned(), "h100:4x8".to_owned()));
     }
 
     #[test]

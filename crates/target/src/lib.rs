@@ -20,7 +20,7 @@ mod traffic;
 
 pub use group::Group;
 pub use order::{AxisTraffic, DeviceOrder, best_order};
-pub use rows::{CPU, SPECS, V5E, find, names, usual};
+pub use rows::{CPU, SPECS, V5E, find, names, unknown_hint, usual};
 pub use spec::{
     CompilerModel, DeviceKind, GpuDescription, Link, Network, Number, Peaks, PlanningRates, TargetSpec,
 };

@@ -123,6 +123,8 @@ pub struct CompilerModel {
     pub fragmentation: u64,
     /// The collectives that overlap with computation. The device waits for the others.
     pub overlapped: &'static [Traffic],
+    /// Those of `overlapped` that proceed only beside matmuls, into whose kernels the compiler fuses their steps.
+    pub beside_matmuls: &'static [Traffic],
 }
 
 /// The description of a GPU for XLA's compiler, beyond the fields of its [`TargetSpec`].
@@ -167,8 +169,10 @@ pub struct TargetSpec {
     pub bandwidth: f64,
     /// Bytes per second between host memory and device memory.
     pub host_bandwidth: f64,
-    /// Seconds to start an operation on a device.
+    /// Seconds to start a collective, a matmul or a convolution.
     pub launch: f64,
+    /// Seconds to start any other kernel. On TPUs, this includes the latency of main memory.
+    pub kernel_start: f64,
     /// How devices are connected.
     pub network: Network,
     /// The properties of the compiler that decide what is in memory.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use smallvec::SmallVec;
 
-use crate::rows::{find, names};
+use crate::rows::{find, unknown_hint};
 use crate::spec::{Network, TargetSpec};
 
 /// The text is not a target.
@@ -28,6 +28,8 @@ pub struct Target {
     spec: Cow<'static, TargetSpec>,
     grid: SmallVec<[u32; 3]>,
     slices: u32,
+    /// The device of the table that a target file replaces fields of.
+    base: Option<&'static str>,
 }
 
 impl Target {
@@ -40,7 +42,7 @@ impl Target {
         grid: &[u32],
         slices: u32,
     ) -> Result<Target, TargetError> {
-        let target = Target { spec: spec.into(), grid: grid.into(), slices };
+        let target = Target { spec: spec.into(), grid: grid.into(), slices, base: None };
         let fail = |reason: &str| Err(TargetError { text: target.to_string(), reason: reason.to_owned() });
         let per_chip = match &target.spec.network {
             Network::Torus { rank, .. } if grid.len() != *rank => {
@@ -70,6 +72,22 @@ impl Target {
             reason: reason.to_owned(),
         })?;
         Target::new(Cow::Owned(spec), &grid, slices)
+    }
+
+    /// Sets the device of the table that this target was derived from.
+    #[cfg(feature = "files")]
+    pub(crate) fn based_on(self, base: &'static str) -> Target {
+        Target { base: Some(base), ..self }
+    }
+
+    /// The name of the devices for compilers: that of the table, also if the target is from a file with other numbers.
+    #[must_use]
+    pub fn topology(&self) -> String {
+        let name = self.to_string();
+        match self.base {
+            Some(base) => format!("{base}{}", name.strip_prefix(&*self.spec.name).unwrap_or_default()),
+            None => name,
+        }
     }
 
     /// The kind of device.
@@ -151,7 +169,7 @@ impl FromStr for Target {
             return Err(fail("expected KIND:GRID, as in v5p:4x4x4 or h100:2x8".to_owned()));
         };
         let Some(spec) = find(kind) else {
-            return Err(fail(format!("there is no device {kind:?}; known devices are {}", names())));
+            return Err(fail(format!("there is no device {kind:?}; {}", unknown_hint(kind))));
         };
         let (grid, slices) = parse_grid(grid).map_err(|reason| fail(reason.to_owned()))?;
         Target::new(Cow::Borrowed(spec), &grid, slices).map_err(|error| fail(error.reason))

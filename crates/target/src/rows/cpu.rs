@@ -15,6 +15,7 @@ pub static CPU: TargetSpec = TargetSpec {
     bandwidth: 10e9,
     host_bandwidth: 10e9,
     launch: 5e-6,
+    kernel_start: 5e-6,
     network: Network::Hosts {
         link: Link { name: Cow::Borrowed("memory"), bandwidth: 5e9, latency: 5e-6 },
         per_host: 8,
@@ -30,6 +31,7 @@ pub static CPU: TargetSpec = TargetSpec {
         counts_elements: false,
         fragmentation: 0,
         overlapped: &[],
+        beside_matmuls: &[],
     },
     gpu: None,
 };

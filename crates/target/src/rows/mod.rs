@@ -62,10 +62,31 @@ pub fn names() -> String {
     SPECS.map(|spec| &*spec.name).join(", ")
 }
 
+/// Returns the hint for an unknown device: the devices whose names begin like `name`, or of which `name` is a longer form, and all names.
+#[must_use]
+pub fn unknown_hint(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let is_like = |known: &str| !lower.is_empty() && (known.starts_with(&lower) || lower.starts_with(known));
+    let like: Vec<&str> = SPECS.map(|spec| &*spec.name).into_iter().filter(|known| is_like(known)).collect();
+    match &like[..] {
+        [] => format!("known devices are {}", names()),
+        like => format!("did you mean {}? known devices are {}", like.join(" or "), names()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Number;
+
+    #[test]
+    fn short_and_long_names_have_suggestions() {
+        assert!(
+            unknown_hint("a100").starts_with("did you mean a100-40gb or a100-80gb? known devices are cpu")
+        );
+        assert!(unknown_hint("H100-80GB").starts_with("did you mean h100? "));
+        assert!(unknown_hint("gpu").starts_with("known devices are "));
+    }
 
     #[test]
     fn names_are_unique_and_rates_are_plausible() {

@@ -1,8 +1,8 @@
 //! Estimates the time of one execution of a partitioned program on a target, without a device.
 //!
-//! 1. The operations that are not fused into their users are *kernels*. A kernel takes the longest of its arithmetic on the matrix units, its
-//!    element-wise arithmetic, and its memory traffic (the roofline model of Williams, Waterman and Patterson, 2009), plus the start of an
-//!    operation (`work`).
+//! 1. The operations that are not fused into their users are *kernels*. A kernel takes the longer of its arithmetic (matrix units, then
+//!    element-wise) and its memory traffic (the roofline model of Williams, Waterman and Patterson, 2009), plus the start of an operation
+//!    (`work`). Kernels with equal loops are merged (`merge`), and values that stay on the chip cause no traffic (`fast_memory`).
 //! 2. A collective takes the time of its bytes on the links of its groups ([`shardc_target::Group`]).
 //! 3. Kernels run one after the other. A collective that the compiler overlaps runs beside them as soon as its operands are ready; the device
 //!    waits for the others (`schedule`).
@@ -10,7 +10,9 @@
 //!
 //! Peak rates are assumed, so the estimate is a lower bound of what a device takes. It ranks partitions of the same program.
 
+mod fast_memory;
 mod links;
+mod merge;
 mod regions;
 mod schedule;
 mod work;

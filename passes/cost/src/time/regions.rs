@@ -5,7 +5,9 @@ use shardc_analysis::analysis::call_graph::callee_of;
 use shardc_analysis::analysis::trip_count::trips;
 use shardc_ir::{EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 
+use super::fast_memory::{Candidate, place};
 use super::links::{Links, Sent};
+use super::merge::Merger;
 use super::schedule::{Item, Lane, Ran, schedule};
 use super::work::{Kernel, Scope, is_free};
 use super::{LoopTime, Span, TimeEstimate, Total};
@@ -26,13 +28,23 @@ pub(super) struct Estimate<'m> {
     calls: usize,
 }
 
-/// The operation behind an item of the schedule.
+/// The kind of an item of the schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StepKind {
+    Kernel,
+    Collective,
+    Loop,
+    /// An operation without work of its own.
+    Free,
+}
+
+/// The operation behind an item of the schedule. For merged kernels, it is the first.
 struct Step {
     op: OpId,
     /// The kernel's or collective's own part of the sums.
     own: Total,
-    is_collective: bool,
-    is_loop: bool,
+    kind: StepKind,
+    kernel: Kernel,
     /// The regions or the function that the operation runs, and how often.
     inside: Option<(TimeEstimate, u64)>,
 }
@@ -62,16 +74,54 @@ impl<'m> Estimate<'m> {
     fn region(&mut self, region: RegionId, fusion: &Fusion) -> TimeEstimate {
         let module = self.module;
         let (mut items, mut steps): (Vec<Item>, Vec<Step>) = (Vec::new(), Vec::new());
+        let mut merger = Merger::default();
         // For each operation, the items whose ends make its results available.
         let mut item_of: FxHashMap<OpId, u32> = FxHashMap::default();
         for &op in &module.regions[region].ops {
             if fusion.is_fused(op) {
                 continue;
             }
-            let (item, step) = self.item(op, region, fusion, &item_of);
+            let scope = Scope {
+                module,
+                region,
+                home: &self.home,
+                fusion,
+                spec: self.links.target.spec(),
+                machine: self.machine,
+            };
+            let kernel = Kernel::new(op, scope, &mut self.counted);
+            let needs = needs(module, op, &kernel, &item_of);
+            if let Some(at) = merger.partner(module, op, &kernel, &needs) {
+                merger.touch(module, op, &kernel, at);
+                item_of.insert(op, at);
+                let item = &mut items[at as usize];
+                item.needs.extend(needs.into_iter().filter(|&need| need != at));
+                item.needs.sort_unstable();
+                item.needs.dedup();
+                steps[at as usize].kernel.merge(kernel, module, self.machine);
+                continue;
+            }
+            let (item, step) = self.item(op, kernel, needs, fusion);
+            let kernel = (step.kind == StepKind::Kernel).then_some(&step.kernel);
+            merger.add(module, op, kernel, &item);
             item_of.insert(op, items.len() as u32);
             items.push(item);
             steps.push(step);
+        }
+        let spec = self.links.target.spec();
+        self.keep_on_chip(&mut steps, spec.compiler.fast_memory);
+        for (item, step) in items.iter_mut().zip(&mut steps) {
+            step.own.flops = step.kernel.flops;
+            let nested = step.inside.as_ref().map_or(0.0, |(inside, _)| inside.total.flops);
+            item.is_matmul |= step.own.flops + nested > 0.0;
+            if step.kind == StepKind::Kernel {
+                let ((seconds, is_memory_bound), start) =
+                    (step.kernel.seconds(spec), step.kernel.start(spec));
+                step.own.compute = seconds + start;
+                step.own.launches = start;
+                step.own.memory_bound = if is_memory_bound { seconds } else { 0.0 };
+                item.seconds += step.own.compute;
+            }
         }
         let (ran, seconds) = schedule(&items);
         let mut estimate = TimeEstimate::default();
@@ -82,45 +132,61 @@ impl<'m> Estimate<'m> {
         estimate
     }
 
-    fn item(
-        &mut self,
-        op: OpId,
-        region: RegionId,
-        fusion: &Fusion,
-        item_of: &FxHashMap<OpId, u32>,
-    ) -> (Item, Step) {
+    /// Removes the memory traffic of values that stay on the chip from the kernels of a region.
+    fn keep_on_chip(&self, steps: &mut [Step], capacity: u64) {
+        if capacity == 0 {
+            return;
+        }
+        let module = self.module;
+        let mut candidates: FxHashMap<ValueId, Candidate> = FxHashMap::default();
+        let mut elsewhere: FxHashSet<ValueId> = FxHashSet::default();
+        for (at, step) in (0..).zip(&*steps) {
+            if step.kind == StepKind::Kernel {
+                for &value in &step.kernel.writes {
+                    let bytes = module.stored(value).map_or(0, |ty| self.machine.bytes_of_argument(ty));
+                    candidates.entry(value).or_insert(Candidate { bytes, first: at, last: at });
+                }
+            }
+            for value in step.kernel.reads.iter().chain(&captured(module, step.op)) {
+                if let Some(candidate) = candidates.get_mut(value) {
+                    candidate.last = candidate.last.max(at);
+                }
+                if matches!(step.kind, StepKind::Loop | StepKind::Free) {
+                    elsewhere.insert(*value);
+                }
+            }
+        }
+        candidates.retain(|value, _| !elsewhere.contains(value));
+        let placed = place(&candidates, steps.len(), capacity);
+        for step in steps.iter_mut().filter(|step| step.kind == StepKind::Kernel) {
+            step.kernel.keep_on_chip(&placed, module, self.machine);
+        }
+    }
+
+    fn item(&mut self, op: OpId, kernel: Kernel, needs: Vec<u32>, fusion: &Fusion) -> (Item, Step) {
         let module = self.module;
         let data = &module.ops[op];
-        let spec = self.links.target.spec();
-        let scope = Scope { module, region, home: &self.home, fusion, spec };
-        let kernel = Kernel::new(op, scope, &mut self.counted);
-        let mut needs: Vec<u32> = kernel
-            .reads
-            .iter()
-            .chain(captured(module, op).iter())
-            .filter_map(|&v| item_of.get(&module.def_op(v)?).copied())
-            .collect();
-        needs.sort_unstable();
-        needs.dedup();
-        let mut own = Total { flops: kernel.flops, ..Total::default() };
-        let (mut lane, mut is_collective) = (Lane::Compute, false);
+        let mut own = Total::default();
+        let (mut lane, mut kind, mut is_matmul) = (Lane::Compute, StepKind::Kernel, false);
         if let Some(sent) = Sent::of(module, op) {
             own.communication = self.links.seconds(module, op, sent);
-            is_collective = true;
-            if spec.compiler.overlapped.contains(&sent.traffic) {
+            kind = StepKind::Collective;
+            let compiler = &self.links.target.spec().compiler;
+            is_matmul = compiler.beside_matmuls.contains(&sent.traffic);
+            if compiler.overlapped.contains(&sent.traffic) {
                 lane = Lane::Link;
             }
-        } else if !is_free(&data.kind) {
-            let (seconds, is_memory_bound) = kernel.seconds(spec);
-            own.compute = seconds + spec.launch;
-            own.launches = spec.launch;
-            own.memory_bound = if is_memory_bound { seconds } else { 0.0 };
+        } else if matches!(data.kind, OpKind::While) {
+            kind = StepKind::Loop;
+        } else if is_free(&data.kind) {
+            kind = StepKind::Free;
         }
         let inside = self.inside(op, fusion);
         let nested = inside.as_ref().map_or(0.0, |(inside, runs)| inside.total.seconds * *runs as f64);
-        let uses_link = is_collective;
-        let item = Item { uses_link, seconds: own.compute + own.communication + nested, lane, needs };
-        (item, Step { op, own, is_collective, is_loop: matches!(data.kind, OpKind::While), inside })
+        let communicates = inside.as_ref().is_some_and(|(inside, _)| inside.total.communication > 0.0);
+        let uses_link = kind == StepKind::Collective || communicates;
+        let item = Item { uses_link, seconds: own.communication + nested, lane, is_matmul, needs };
+        (item, Step { op, own, kind, kernel, inside })
     }
 
     /// Returns the time of the regions or the callee of an operation, and how often they run.
@@ -149,6 +215,16 @@ impl<'m> Estimate<'m> {
     }
 }
 
+/// Returns the items that produce the values that a kernel reads.
+fn needs(module: &Module, op: OpId, kernel: &Kernel, item_of: &FxHashMap<OpId, u32>) -> Vec<u32> {
+    let captured = captured(module, op);
+    let read = kernel.reads.iter().chain(&captured);
+    let mut needs: Vec<u32> = read.filter_map(|&v| item_of.get(&module.def_op(v)?).copied()).collect();
+    needs.sort_unstable();
+    needs.dedup();
+    needs
+}
+
 /// Returns the values that the regions of an operation read from outside.
 fn captured(module: &Module, op: OpId) -> Vec<ValueId> {
     let inner = module.ops[op].regions.iter().flat_map(|&region| module.walk(region));
@@ -158,7 +234,8 @@ fn captured(module: &Module, op: OpId) -> Vec<ValueId> {
 impl TimeEstimate {
     /// Adds an item of the schedule. The spans of a loop body follow each other over the time of all iterations.
     fn add(&mut self, item: &Item, step: Step, ran: Ran) {
-        let Step { op, own, is_collective, is_loop, inside } = step;
+        let Step { op, own, kind, inside, .. } = step;
+        let is_collective = kind == StepKind::Collective;
         // A collective on the compute lane does not overlap.
         let exposed = match (is_collective, item.lane) {
             (true, Lane::Compute) => own.communication,
@@ -184,7 +261,7 @@ impl TimeEstimate {
         total.communication += inside.total.communication * times;
         total.exposed += inside.total.exposed * times;
         total.flops += inside.total.flops * times;
-        if is_loop {
+        if kind == StepKind::Loop {
             self.loops.push(LoopTime { op, trips: runs, seconds: inside.total.seconds * times });
         }
         self.loops

@@ -6,7 +6,7 @@ use shardc_analysis::analysis::trip_count::trips;
 use shardc_ir::{DType, EntityRef, FuncId, Module, OpId, OpKind, Precision, RegionId, ValueId, Work};
 use shardc_target::{DeviceKind, Number, TargetSpec};
 
-use crate::memory::Fusion;
+use crate::memory::{Fusion, Machine};
 
 /// The limit on fused operations that belong to one kernel.
 const LARGEST_KERNEL: usize = 256;
@@ -31,6 +31,9 @@ pub(super) struct Kernel {
     bytes: f64,
     /// The values that the kernel reads from memory.
     pub(super) reads: Vec<ValueId>,
+    /// Those of `reads` that it reads as a whole, and the values that it writes.
+    pub(super) whole: FxHashSet<ValueId>,
+    pub(super) writes: FxHashSet<ValueId>,
 }
 
 /// The properties that determine the kernels of a region.
@@ -42,19 +45,21 @@ pub(super) struct Scope<'a> {
     pub(super) home: &'a [Option<RegionId>],
     pub(super) fusion: &'a Fusion,
     pub(super) spec: &'a TargetSpec,
+    pub(super) machine: Machine,
 }
 
 impl Kernel {
     /// Collects the operations that are fused into the kernel of `op`. `counted` contains the matmuls of other kernels.
     pub(super) fn new(op: OpId, scope: Scope<'_>, counted: &mut FxHashSet<OpId>) -> Kernel {
-        let Scope { module, region, home, fusion, spec } = scope;
-        let mut kernel = Kernel::default();
-        let (mut todo, mut seen, mut read) = (vec![op], FxHashSet::default(), FxHashSet::default());
+        let Scope { module, region, home, fusion, spec, machine } = scope;
+        let mut kernel =
+            Kernel { writes: module.ops[op].results.iter().copied().collect(), ..Kernel::default() };
+        let (mut todo, mut seen) = (vec![op], FxHashSet::default());
         seen.insert(op);
         while let Some(op) = todo.pop() {
             let data = &module.ops[op];
             if !matches!(data.kind, OpKind::DotGeneral(_) | OpKind::Convolution(_)) || counted.insert(op) {
-                kernel.add(module, op, spec);
+                kernel.add(module, op, spec, machine);
             }
             for (at, &value) in data.operands.iter().enumerate() {
                 let def = module.def_op(value).filter(|_| home[value.index()] == Some(region));
@@ -63,35 +68,62 @@ impl Kernel {
                     Some(_) => {}
                     None => {
                         // A part of an operand is read once for each part; whole operands are read once by the kernel.
-                        let part = part_read(module, op, at);
-                        if part.is_some() || read.insert(value) {
-                            kernel.bytes += part.unwrap_or_else(|| bytes(module, value));
+                        let part = part_read(module, op, at, machine);
+                        if part.is_some() || kernel.whole.insert(value) {
+                            kernel.bytes += part.unwrap_or_else(|| bytes(module, value, machine));
                         }
                         kernel.reads.push(value);
                     }
                 }
             }
         }
-        kernel.bytes += written(module, op);
+        kernel.bytes += written(module, op, machine);
         kernel
     }
 
-    fn add(&mut self, module: &Module, op: OpId, spec: &TargetSpec) {
+    /// Adds the work of another kernel, which runs in the same loop. Shared values are read once.
+    pub(super) fn merge(&mut self, other: Kernel, module: &Module, machine: Machine) {
+        let known =
+            other.whole.iter().filter(|value| self.whole.contains(value) || self.writes.contains(value));
+        let shared: f64 = known.map(|&value| bytes(module, value, machine)).sum();
+        self.flops += other.flops;
+        self.matrix_seconds += other.matrix_seconds;
+        self.elementwise += other.elementwise;
+        self.bytes += (other.bytes - shared).max(0.0);
+        self.reads.extend(other.reads);
+        self.whole.extend(other.whole);
+        self.writes.extend(other.writes);
+    }
+
+    /// Removes the traffic of values in on-chip memory.
+    pub(super) fn keep_on_chip(&mut self, values: &FxHashSet<ValueId>, module: &Module, machine: Machine) {
+        let touched = self.whole.union(&self.writes).filter(|value| values.contains(value));
+        let kept: f64 = touched.map(|&value| bytes(module, value, machine)).sum();
+        self.bytes = (self.bytes - kept).max(0.0);
+    }
+
+    fn add(&mut self, module: &Module, op: OpId, spec: &TargetSpec, machine: Machine) {
         let (flops, padded) = product_flops(module, op);
         if flops > 0.0 {
             let counted = if spec.compiler.is_tiled { padded } else { flops };
             self.flops += flops;
             self.matrix_seconds += counted / peak_of(module, op, spec);
         } else {
-            self.elementwise += instructions(module, op);
+            self.elementwise += instructions(module, op, machine);
         }
     }
 
     /// Returns the seconds of the kernel without its start, and whether memory bandwidth limits it.
     pub(super) fn seconds(&self, spec: &TargetSpec) -> (f64, bool) {
-        let arithmetic = self.matrix_seconds.max(self.elementwise / spec.vector_peak);
+        // The matrix unit waits for operands that are computed in the same kernel.
+        let arithmetic = self.matrix_seconds + self.elementwise / spec.vector_peak;
         let memory = self.bytes / spec.bandwidth;
         (arithmetic.max(memory), memory > arithmetic)
+    }
+
+    /// Returns the seconds to start the kernel.
+    pub(super) fn start(&self, spec: &TargetSpec) -> f64 {
+        if self.flops > 0.0 { spec.launch } else { spec.kernel_start }
     }
 }
 
@@ -115,43 +147,52 @@ pub(super) fn is_free(kind: &OpKind) -> bool {
     )
 }
 
-fn bytes(module: &Module, value: ValueId) -> f64 {
-    module.stored(value).and_then(|ty| ty.num_bytes()).map_or(0.0, |n| n as f64)
+/// Returns the bytes of a value in memory, padding included.
+fn bytes(module: &Module, value: ValueId, machine: Machine) -> f64 {
+    module.stored(value).map_or(0.0, |ty| machine.bytes_of_argument(ty) as f64)
 }
 
 fn elements(module: &Module, value: ValueId) -> f64 {
     module.stored(value).and_then(|ty| ty.num_elements()).map_or(0.0, |n| n as f64)
 }
 
+/// Returns the elements of a value in the registers of the vector unit, padding included.
+fn padded_elements(module: &Module, value: ValueId, machine: Machine) -> f64 {
+    module
+        .stored(value)
+        .map_or(0.0, |ty| machine.bytes_of_argument(ty) as f64 / ty.dtype.bytes().max(1) as f64)
+}
+
 /// Returns the bytes that an operation reads of an operand of which it reads only a part; `None` if it reads the whole operand.
-fn part_read(module: &Module, op: OpId, operand: usize) -> Option<f64> {
+fn part_read(module: &Module, op: OpId, operand: usize, machine: Machine) -> Option<f64> {
     let data = &module.ops[op];
-    let result = || data.results.first().map_or(0.0, |&v| bytes(module, v));
+    let result = || data.results.first().map_or(0.0, |&v| bytes(module, v, machine));
     match &data.kind {
         OpKind::Slice(_) | OpKind::DynamicSlice { .. } | OpKind::Gather(_) if operand == 0 => Some(result()),
         // The operand is updated in place.
         OpKind::DynamicUpdateSlice if operand == 0 => Some(0.0),
         OpKind::Scatter(_) if operand == 0 && data.operands.len() == 3 => {
-            Some(bytes(module, data.operands[2]))
+            Some(bytes(module, data.operands[2], machine))
         }
         _ => None,
     }
 }
 
 /// Returns the bytes that an operation writes.
-fn written(module: &Module, op: OpId) -> f64 {
+fn written(module: &Module, op: OpId, machine: Machine) -> f64 {
     let data = &module.ops[op];
     match &data.kind {
-        OpKind::DynamicUpdateSlice => data.operands.get(1).map_or(0.0, |&v| bytes(module, v)),
-        OpKind::Scatter(_) if data.operands.len() == 3 => bytes(module, data.operands[2]),
-        _ => data.results.iter().map(|&v| bytes(module, v)).sum(),
+        OpKind::DynamicUpdateSlice => data.operands.get(1).map_or(0.0, |&v| bytes(module, v, machine)),
+        OpKind::Scatter(_) if data.operands.len() == 3 => bytes(module, data.operands[2], machine),
+        _ => data.results.iter().map(|&v| bytes(module, v, machine)).sum(),
     }
 }
 
 /// Returns the number of element-wise instructions of an operation.
-fn instructions(module: &Module, op: OpId) -> f64 {
+fn instructions(module: &Module, op: OpId, machine: Machine) -> f64 {
     let data = &module.ops[op];
-    let of = |values: &[ValueId]| values.iter().map(|&v| elements(module, v)).fold(0.0, f64::max);
+    let of =
+        |values: &[ValueId]| values.iter().map(|&v| padded_elements(module, v, machine)).fold(0.0, f64::max);
     let of_results = of(&data.results);
     match &data.kind {
         OpKind::Reduce { .. } | OpKind::ReduceWindow(_) => of(&data.operands).max(of_results),

@@ -1,6 +1,6 @@
 //! Infers the roles of state.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{BinaryOp, Linear, OpKind, ValueDef, ValueId};
 
 use super::Role;
@@ -12,7 +12,7 @@ use crate::flow::{computed_by, reads, yielded};
 /// Assigns roles to state, and to arguments with gradients.
 pub(super) fn state_roles(facts: &Facts<'_>, roles: &mut [Option<Role>]) {
     let losses = facts.loss.map_or(facts.returned, |loss| &facts.returned[loss..=loss]);
-    let mut states = States { facts, forwards: vec![Forward::of(facts, losses)] };
+    let mut states = States::of(facts, losses);
     for (i, role) in roles.iter_mut().enumerate() {
         let has_gradient = facts.gradient[i].is_some() && states.moves_loss(i);
         if has_gradient || states.is_trained(i, &states.forwards[0]) {
@@ -40,7 +40,7 @@ pub(super) fn state_roles(facts: &Facts<'_>, roles: &mut [Option<Role>]) {
 /// Returns the number of state arguments that a scalar trains. A scalar trains state if the next value of the state depends on values
 /// of the forward pass that depend on the state.
 pub(super) fn trained_by(facts: &Facts<'_>, number: ValueId) -> usize {
-    let states = States { facts, forwards: vec![Forward::of(facts, &[number])] };
+    let states = States::of(facts, &[number]);
     let forward = &states.forwards[0];
     (0..facts.args.len())
         .filter(|&i| states.is_trained(i, forward) && states.needs_forward(i, forward))
@@ -51,9 +51,26 @@ struct States<'f, 'm> {
     facts: &'f Facts<'m>,
     /// The forward pass of the loss, and the forward passes of other losses that train other state.
     forwards: Vec<Forward<'m>>,
+    /// For each next value of state, the state. The average of a low-precision parameter is computed from its f32 copy, so the values
+    /// before conversions of a next value are included.
+    next_of: FxHashMap<ValueId, Vec<usize>>,
 }
 
-impl States<'_, '_> {
+impl<'f, 'm> States<'f, 'm> {
+    fn of(facts: &'f Facts<'m>, losses: &[ValueId]) -> Self {
+        let mut next_of: FxHashMap<ValueId, Vec<usize>> = FxHashMap::default();
+        for i in 0..facts.args.len() {
+            let mut next = facts.next_value(i);
+            while let Some(value) = next {
+                next_of.entry(value).or_default().push(i);
+                let producer = facts.module.def_op(value).map(|op| &facts.module.ops[op]);
+                let conversion = producer.filter(|data| matches!(data.kind, OpKind::Convert));
+                next = conversion.map(|data| data.operands[0]);
+            }
+        }
+        States { facts, forwards: vec![Forward::of(facts, losses)], next_of }
+    }
+
     /// Finds state that other losses train, such as the networks of an actor and of a critic.
     fn other_losses(&mut self, roles: &mut [Option<Role>]) {
         let facts = self.facts;
@@ -287,23 +304,13 @@ impl States<'_, '_> {
     fn follows(&self, i: usize) -> bool {
         let facts = self.facts;
         let leads = |j: usize| j != i && self.is_float_state(j) && facts.rank(j) > 0 && self.moves_loss(j);
-        let mut led: FxHashSet<ValueId> = FxHashSet::default();
-        for mut value in (0..facts.args.len()).filter(|&j| leads(j)).filter_map(|j| facts.next_value(j)) {
-            led.insert(value);
-            // The average of a low-precision parameter is computed from its f32 copy.
-            while let Some(op) = facts.module.def_op(value) {
-                if !matches!(facts.module.ops[op].kind, OpKind::Convert) {
-                    break;
-                }
-                value = facts.module.ops[op].operands[0];
-                led.insert(value);
-            }
-        }
+        let is_led =
+            |value: ValueId| self.next_of.get(&value).is_some_and(|states| states.iter().any(|&j| leads(j)));
         let Some(start) = facts.next_value(i) else { return false };
         let mut has_led = false;
         let (mut seen, mut todo) = (FxHashSet::from_iter([start]), vec![start]);
         while let Some(value) = todo.pop() {
-            if value != start && led.contains(&value) {
+            if value != start && is_led(value) {
                 has_led = true;
                 continue;
             }

@@ -354,7 +354,7 @@ impl LoadedExecutable {
     ///
     /// The plugin does not provide the program, or not in a form that shardc can read.
     pub fn optimized_hlo_collectives(&self) -> Result<Collectives> {
-        collectives(self.info(), self.placement.count())
+        Ok(hlo_summary(self.info(), self.placement.count())?.collectives)
     }
 
     /// The executable as bytes that the same plugin can load again.
@@ -411,7 +411,7 @@ pub(crate) fn cost(executable: &RawExecutable) -> Result<Cost> {
     Ok(Cost { flops: get("flops"), bytes_accessed: get("bytes accessed"), properties })
 }
 
-pub(crate) fn collectives(executable: &RawExecutable, devices: usize) -> Result<Collectives> {
+pub(crate) fn hlo_summary(executable: &RawExecutable, devices: usize) -> Result<hlo::Summary> {
     let (format, program) = executable.optimized_program()?;
-    hlo::collectives(&format, &program, devices)
+    hlo::summary(&format, &program, devices)
 }

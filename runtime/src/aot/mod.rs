@@ -21,7 +21,7 @@ use crate::client::Client;
 use crate::error::{Result, RuntimeError};
 use crate::executable::{self, MemoryStats};
 use crate::ffi::{RawExecutable, RawTopology};
-use crate::hlo::Collectives;
+use crate::hlo::{Collectives, Summary};
 use crate::options::CompileOptions;
 use crate::plugin::{Plugin, PluginKind};
 use crate::plugin_options::{ClientOptions, Value};
@@ -74,6 +74,10 @@ pub struct CompileReport {
     /// compiler has no count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flops: Option<f64>,
+    /// The compiler's estimate of the compute cycles of one execution, loops included. Absent if the compiler has none, as for TPUs other
+    /// than v5e.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<u64>,
     /// Collectives by kind, in one execution of the program.
     pub collectives: Collectives,
     /// Size of the serialized executable in bytes. Absent if the plugin cannot serialize it.
@@ -199,7 +203,7 @@ fn report(
     // Statistics that a plugin cannot provide are omitted from the report; the compilation still succeeds.
     let memory = executable::memory_stats(executable).or_else(absent(MemoryStats::default()))?;
     let cost = executable::cost(executable).or_else(absent(executable::Cost::default()))?;
-    let collectives = executable::collectives(executable, devices).or_else(absent(Collectives::new()))?;
+    let hlo = executable::hlo_summary(executable, devices).or_else(absent(Summary::default()))?;
     let serialized = match &request.executable {
         Some(_) => executable.serialize()?,
         None => executable.serialize().unwrap_or_default(),
@@ -219,7 +223,8 @@ fn report(
         host_bytes: memory.host_bytes,
         generated_code_bytes: known(memory.generated_code_bytes),
         flops: cost.properties.contains_key("flops").then_some(cost.flops).filter(|n| *n >= 0.0),
-        collectives,
+        collectives: hlo.collectives,
+        cycles: hlo.cycles,
         executable_bytes: known(serialized.len() as u64),
         compile_seconds,
     })

@@ -1,9 +1,10 @@
-//! The collectives of an optimized HLO program, with the bytes that one device sends.
+//! The collectives of an optimized HLO program, with the bytes that one device sends, and the compiler's estimate of compute cycles.
 //!
 //! The bytes are those that one device sends in one execution of the program, with ring algorithms over the `k` devices of a group. An
 //! all-gather sends `(k-1)/k` of its result, a reduce-scatter `(k-1)/k` of its operand, an all-reduce `2(k-1)/k`, an all-to-all `(k-1)/k`,
 //! a collective-permute its whole operand. A collective in a loop counts once per iteration if the trip count is known, and once otherwise.
 
+mod cycles;
 mod proto;
 mod scattered;
 mod trips;
@@ -41,7 +42,16 @@ const KINDS: &[&str] = &[
     "collective-broadcast",
 ];
 
-/// Returns the collectives of a program from `PJRT_Executable_OptimizedProgram`. `program` is a serialized `HloModuleProto`.
+/// Facts about one execution of a program, for one device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// The collectives by kind.
+    pub collectives: Collectives,
+    /// The compiler's estimate of the cycles of computation; `None` if it has none. Collectives have no estimate.
+    pub cycles: Option<u64>,
+}
+
+/// Returns the facts about a program from `PJRT_Executable_OptimizedProgram`. `program` is a serialized `HloModuleProto`.
 ///
 /// `format` is the plugin's name of the format, `hlo` or `hlo_with_config`. `devices` is the number of devices of the program, which is the
 /// group size of collectives without groups.
@@ -49,7 +59,7 @@ const KINDS: &[&str] = &[
 /// # Errors
 ///
 /// The format is different, or `program` is not a valid proto.
-pub fn collectives(format: &str, program: &[u8], devices: usize) -> Result<Collectives> {
+pub fn summary(format: &str, program: &[u8], devices: usize) -> Result<Summary> {
     let protocol = |what: String| RuntimeError::Protocol { call: "PJRT_Executable_OptimizedProgram", what };
     let bad = |error: prost::DecodeError| protocol(format!("an HLO module that cannot be read: {error}"));
     let module = match format {
@@ -57,11 +67,11 @@ pub fn collectives(format: &str, program: &[u8], devices: usize) -> Result<Colle
         "hlo_with_config" => ModuleWithConfig::decode(program).map_err(bad)?.module.unwrap_or_default(),
         other => return Err(protocol(format!("a program in the format `{other}`"))),
     };
-    Ok(count(&module, devices))
+    let times = executions(&module);
+    Ok(Summary { collectives: count(&module, &times, devices), cycles: cycles::of(&module, &times) })
 }
 
-fn count(module: &Module, devices: usize) -> Collectives {
-    let times = executions(module);
+fn count(module: &Module, times: &HashMap<i64, u64>, devices: usize) -> Collectives {
     let by_id: HashMap<i64, &Computation> = module.computations.iter().map(|c| (c.id, c)).collect();
     let callee = |id: i64| by_id.get(&id).copied();
     let mut out = Collectives::new();
@@ -225,11 +235,8 @@ mod tests {
     fn read(computations: Vec<Computation>) -> Vec<(String, u64, u64)> {
         let entry_computation_id = computations.last().map_or(0, |c| c.id);
         let module = Module { computations, entry_computation_id };
-        collectives("hlo", &module.encode_to_vec(), 8)
-            .unwrap()
-            .into_iter()
-            .map(|(kind, stat)| (kind, stat.count, stat.bytes_sent))
-            .collect()
+        let summary = summary("hlo", &module.encode_to_vec(), 8).unwrap();
+        summary.collectives.into_iter().map(|(kind, stat)| (kind, stat.count, stat.bytes_sent)).collect()
     }
 
     fn one(instruction: Instruction) -> (String, u64, u64) {
@@ -363,8 +370,8 @@ mod tests {
 
     #[test]
     fn invalid_modules_are_errors() {
-        assert!(collectives("hlo", &[0xff; 16], 8).is_err());
-        assert!(collectives("mlir", b"module {}", 8).is_err());
-        assert!(collectives("hlo_with_config", &[], 8).unwrap().is_empty());
+        assert!(summary("hlo", &[0xff; 16], 8).is_err());
+        assert!(summary("mlir", b"module {}", 8).is_err());
+        assert_eq!(summary("hlo_with_config", &[], 8).unwrap(), Summary::default());
     }
 }

@@ -621,7 +621,7 @@ fn imported(
 }
 
 /// The error for a pass pipeline that ended early although no observer stopped it, which only a bug can cause.
-fn stopped() -> Diagnostic {
+pub(crate) fn stopped() -> Diagnostic {
     Diagnostic::internal("SH0829", "the pass pipeline ended before its last pass")
 }
 

@@ -1,5 +1,9 @@
 //! Changes that make a program fit or make it faster, each measured on a partition of its own.
 
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
 use indexmap::IndexMap;
 use shardc_ir::Module;
 use shardc_passes::annotations::spec::Annotation;
@@ -43,8 +47,8 @@ enum Apply {
 pub(super) fn find(
     compiler: &Compiler,
     module: &Module,
-    output: &Output,
-    measured: &Measured,
+    (output, measured): (&Output, &Measured),
+    at_peak: &[InMemory],
     options: &PlanOptions,
 ) -> Vec<ChangeReport> {
     let mut candidates: Vec<Candidate> = gathered_again(measured, options).into_iter().collect();
@@ -52,12 +56,9 @@ pub(super) fn find(
     candidates.extend(combined(compiler, measured));
     candidates.extend(resharded(output));
     let affordable = WORK / output.module.ops.len().max(1);
-    let mut changes: Vec<ChangeReport> = candidates
-        .into_iter()
-        .take(MEASURED.min(affordable))
-        .filter_map(|candidate| measure(compiler, module, candidate, measured, options))
-        .collect();
-    changes.extend(rematerialized(output, measured));
+    candidates.truncate(MEASURED.min(affordable));
+    let mut changes = measure_all(compiler, module, &candidates, measured, options);
+    changes.extend(rematerialized(output, measured, at_peak));
     let limit = options.limit();
     let is_short_of_memory = limit > 0 && measured.memory.peak > limit;
     let worth = |change: &ChangeReport| {
@@ -75,27 +76,54 @@ pub(super) fn find(
     changes
 }
 
+/// Measures changes on all processors; the reports are in the order of the candidates.
+fn measure_all(
+    compiler: &Compiler,
+    module: &Module,
+    candidates: &[Candidate],
+    before: &Measured,
+    options: &PlanOptions,
+) -> Vec<ChangeReport> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut reports = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(candidate) = candidates.get(at) else { return reports };
+            reports.extend(measure(compiler, module, candidate, before, options).map(|report| (at, report)));
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(candidates.len());
+    let mut reports: Vec<(usize, ChangeReport)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let reports =
+            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        reports.flatten().collect()
+    });
+    reports.sort_by_key(|&(at, _)| at);
+    reports.into_iter().map(|(_, report)| report).collect()
+}
+
 /// Partitions the program with a change, and compares the estimates.
 fn measure(
     compiler: &Compiler,
     module: &Module,
-    candidate: Candidate,
+    candidate: &Candidate,
     before: &Measured,
     options: &PlanOptions,
 ) -> Option<ChangeReport> {
-    let Candidate { what, how, apply } = candidate;
     let mut changed = compiler.clone();
-    match apply {
-        Apply::Annotate(annotation) => changed = changed.annotation(annotation),
-        Apply::CombineBytes(bytes) => changed.options.clean.combine_bytes = bytes,
-        Apply::MemoryBytes(bytes) => changed.options.clean.memory_bytes = Some(bytes),
+    match &candidate.apply {
+        Apply::Annotate(annotation) => changed = changed.annotation(annotation.clone()),
+        Apply::CombineBytes(bytes) => changed.options.clean.combine_bytes = *bytes,
+        Apply::MemoryBytes(bytes) => changed.options.clean.memory_bytes = Some(*bytes),
         Apply::OrderDevices => changed = changed.best_device_order(true),
     }
     let output = changed.partition_module(module.clone()).ok()?;
     let after = Measured::of(&output, output.module.entry()?, &options.target);
     Some(ChangeReport {
-        what,
-        how,
+        what: candidate.what.clone(),
+        how: candidate.how.clone(),
         seconds: before.time.total.seconds - after.time.total.seconds,
         bytes: signed(before.memory.peak) - signed(after.memory.peak),
     })
@@ -214,8 +242,7 @@ fn gathered_again(measured: &Measured, options: &PlanOptions) -> Option<Candidat
 }
 
 /// Rematerializes the largest values at the peak that no collective or argument produces. The time is that of their kernels once more.
-fn rematerialized(output: &Output, measured: &Measured) -> Vec<ChangeReport> {
-    let at_peak: Vec<InMemory> = output.at_peak();
+fn rematerialized(output: &Output, measured: &Measured, at_peak: &[InMemory]) -> Vec<ChangeReport> {
     let module = &output.module;
     // The type and the kind are compared instead of the location, which unrolled layers share and generated programs lack.
     let is_same = |span: &&Span, group: &InMemory| {

@@ -3,21 +3,42 @@
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
-use shardc_ir::{Module, TensorType};
-use shardc_passes::cost::memory::over_time;
+use shardc_ir::{FuncId, TensorType};
+use shardc_passes::cost::memory::{InMemory, LiveBuffer, over_time};
 use shardc_passes::report::byte_size::bytes_text;
 
+use super::both;
 use super::report::{BufferReport, ClassReport, MemoryReport};
 use crate::explain::classes::ProgramRoles;
 use crate::explain::{OperandClass, SourcePlace};
 use crate::{InterfaceTensor, MemoryEstimate, Output};
 
-/// The memory of the partition `output` of `module`.
-pub(super) fn report(module: &Module, output: &Output, limit: u64) -> MemoryReport {
-    let memory = output.memory();
+/// The temporaries of a partition.
+pub(super) struct Values {
+    /// Those that are live at the peak, largest first.
+    pub(super) at_peak: Vec<InMemory>,
+    /// The number of program points, and all buffers.
+    over_time: (u32, Vec<LiveBuffer>),
+}
+
+impl Values {
+    pub(super) fn of(output: &Output, func: FuncId) -> Values {
+        let (at_peak, over_time) =
+            both(|| output.at_peak(), || over_time(&output.module, func, output.machine));
+        Values { at_peak, over_time }
+    }
+}
+
+/// The memory of a partition. `roles` are those of the program's arguments.
+pub(super) fn report(
+    output: &Output,
+    memory: &MemoryEstimate,
+    roles: &ProgramRoles,
+    values: &Values,
+    limit: u64,
+) -> MemoryReport {
     let mut classes: IndexMap<&str, u64> = IndexMap::new();
     let mut live = Vec::new();
-    let roles = ProgramRoles::of(module);
     for (i, input) in output.interface.inputs.iter().enumerate() {
         // Without a loss, the roles are guesses.
         let class = if roles.loss.is_some() { class_of_argument(roles.class(i)) } else { "arguments" };
@@ -39,7 +60,7 @@ pub(super) fn report(module: &Module, output: &Output, limit: u64) -> MemoryRepo
     if results > 0 {
         classes.insert("results", results);
     }
-    let at_peak = output.at_peak();
+    let at_peak = &values.at_peak;
     // If all temporaries fit in on-chip memory, the estimate does not count them.
     let is_on_chip = at_peak.iter().map(|group| group.bytes).sum::<u64>() > memory.temporaries;
     let mut temporaries = 0;
@@ -52,12 +73,12 @@ pub(super) fn report(module: &Module, output: &Output, limit: u64) -> MemoryRepo
             temporaries += group.bytes;
         }
         live.push(BufferReport {
-            name: group.made_by,
-            ty: group.ty,
+            name: group.made_by.clone(),
+            ty: group.ty.clone(),
             class: class.to_owned(),
             bytes: group.bytes,
             count: group.count,
-            place: SourcePlace { user: group.made_at, ..SourcePlace::default() },
+            place: SourcePlace { user: group.made_at.clone(), ..SourcePlace::default() },
             ..BufferReport::default()
         });
     }
@@ -69,13 +90,13 @@ pub(super) fn report(module: &Module, output: &Output, limit: u64) -> MemoryRepo
     let mut classes: Vec<ClassReport> =
         classes.into_iter().map(|(class, bytes)| ClassReport { class: class.to_owned(), bytes }).collect();
     classes.sort_by_key(|class| std::cmp::Reverse(class.bytes));
-    let over_time = OverTime::of(output, memory.arguments.saturating_add(results));
+    let over_time = OverTime::of(output, &values.over_time, memory.arguments.saturating_add(results));
     MemoryReport {
         limit,
         low: memory.low,
         expected: memory.peak,
         high: memory.high,
-        reasons: reasons(&memory),
+        reasons: reasons(memory),
         fits: limit == 0 || memory.high <= limit,
         classes,
         host: memory.host,
@@ -90,7 +111,6 @@ pub(super) fn report(module: &Module, output: &Output, limit: u64) -> MemoryRepo
 const BUFFERS: usize = 1500;
 
 /// The memory over time.
-#[derive(Default)]
 struct OverTime {
     points: usize,
     timeline: Vec<(usize, u64)>,
@@ -99,10 +119,9 @@ struct OverTime {
 
 impl OverTime {
     /// The memory over time, on top of `arguments` bytes that are live all the time.
-    fn of(output: &Output, arguments: u64) -> OverTime {
+    fn of(output: &Output, values: &(u32, Vec<LiveBuffer>), arguments: u64) -> OverTime {
         let module = &output.module;
-        let Some(func) = module.entry() else { return OverTime::default() };
-        let (points, mut all) = over_time(module, func, output.machine);
+        let (points, mut all) = (values.0, values.1.clone());
         let mut changes: BTreeMap<usize, i64> = BTreeMap::from([(0, signed(arguments))]);
         for buffer in &all {
             *changes.entry(buffer.first as usize).or_default() += signed(buffer.bytes);

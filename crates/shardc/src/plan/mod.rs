@@ -35,7 +35,9 @@ mod text;
 mod time;
 mod trace;
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 
 use shardc_ir::{Diagnostic, FuncId, Module};
 use shardc_passes::cost::time::{TimeEstimate, estimate, ideal_seconds};
@@ -48,7 +50,9 @@ pub use report::{
 
 pub use text::seconds_text;
 
-use crate::{Compiler, Error, MemoryEstimate, Output, SpmdMode};
+use crate::compiler::stopped;
+use crate::explain::classes::ProgramRoles;
+use crate::{Compiler, Error, MemoryEstimate, Observer, Output, SpmdMode};
 
 /// The devices that a program is planned for, and the contents of the report.
 #[derive(Clone, Debug)]
@@ -92,8 +96,18 @@ struct Measured {
 
 impl Measured {
     fn of(output: &Output, func: FuncId, target: &Target) -> Measured {
-        Measured { memory: output.memory(), time: output.time(func, target) }
+        let (memory, time) = both(|| output.memory(), || output.time(func, target));
+        Measured { memory, time }
     }
+}
+
+/// Runs two functions at the same time.
+fn both<A: Send, B>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
+    thread::scope(|scope| {
+        let first = scope.spawn(first);
+        let second = second();
+        (first.join().unwrap_or_else(|panic| resume_unwind(panic)), second)
+    })
 }
 
 impl Output {
@@ -114,14 +128,30 @@ impl Compiler {
     /// # Errors
     /// The errors of [`Compiler::partition_module`]; the mesh has another number of devices than the target (SH1601).
     pub fn plan(&self, module: Module, options: &PlanOptions) -> Result<Plan, Error> {
+        self.plan_observed(module, options, &mut ())
+    }
+
+    /// Plans a program as [`Compiler::plan`] does; `observer` sees the passes of its partition.
+    ///
+    /// # Errors
+    /// The errors of [`Compiler::plan`].
+    pub fn plan_observed(
+        &self,
+        module: Module,
+        options: &PlanOptions,
+        observer: &mut dyn Observer,
+    ) -> Result<Plan, Error> {
         let target = &options.target;
         let compiler = self.clone().target(Arc::clone(target));
-        let output = compiler.partition_module(module.clone())?;
+        let (roles, output) =
+            both(|| ProgramRoles::of(&module), || compiler.partition_observed(module.clone(), observer));
+        let output = output.map_err(with_strategies)?.ok_or_else(stopped)?;
         let Some(func) = output.module.entry() else { return Err(module.no_entry().into()) };
         if output.num_devices() != target.num_devices() {
             return Err(wrong_devices(&output, target).into());
         }
-        let measured = Measured::of(&output, func, target);
+        let (values, measured) =
+            both(|| memory::Values::of(&output, func), || Measured::of(&output, func, target));
         let ideal = module.entry().map_or(0.0, |func| ideal_seconds(&module, func, target.spec()));
         let mut report = PlanReport {
             version: 1,
@@ -133,7 +163,7 @@ impl Compiler {
                 peak_flops: target.spec().peaks.of(Number::F16),
             },
             mesh: communication::mesh(&output, target),
-            memory: memory::report(&module, &output, options.limit()),
+            memory: memory::report(&output, &measured.memory, &roles, &values, options.limit()),
             communication: communication::report(&output, &measured.time, target),
             time: time::report(&output, &measured.time, target, ideal),
             notes: vec![
@@ -142,9 +172,24 @@ impl Compiler {
             ..PlanReport::default()
         };
         if options.changes {
-            report.changes = changes::find(&compiler, &module, &output, &measured, options);
+            report.changes =
+                changes::find(&compiler, &module, (&output, &measured), &values.at_peak, options);
         }
         Ok(Plan { output, report })
+    }
+}
+
+/// Adds to the error for a program without a mesh (SH0303) how a training step is sharded without annotations.
+fn with_strategies(error: Error) -> Error {
+    match &*error.diagnostics() {
+        [only] if only.code == "SH0303" => only
+            .clone()
+            .hint(
+                "annotate it, shard a training step by a strategy, as in `--fsdp full_shard --mesh fsdp=8`, or find a strategy with \
+                 `shardc auto`",
+            )
+            .into(),
+        _ => error,
     }
 }
 
@@ -206,6 +251,15 @@ mod tests {
         assert!(!report.memory.fits);
         assert_eq!(report.changes[0].what, "shard arg2 also by \"data\"");
         assert!(report.changes[0].bytes > 0);
+    }
+
+    #[test]
+    fn a_program_without_annotations_gets_a_hint() {
+        let text = "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }";
+        let options = PlanOptions::new("step.mlir", "v5e:2x2".parse::<Target>().unwrap());
+        let error = Compiler::new().plan(Compiler::read(text.as_bytes()).unwrap(), &options).unwrap_err();
+        let hint = error.diagnostics()[0].hint.clone().unwrap_or_default();
+        assert!(hint.contains("--fsdp") && hint.contains("shardc auto"), "{error}");
     }
 
     #[test]

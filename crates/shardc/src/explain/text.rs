@@ -176,10 +176,13 @@ impl Text<'_> {
     fn conflicts(&mut self, conflicts: &[ConflictReport]) {
         let (shown, rest) = self.rows(conflicts.len());
         for conflict in &conflicts[..shown] {
-            let times =
-                if conflict.count > 1 { format!(" ({} times)", conflict.count) } else { String::new() };
-            let place = self.place(&conflict.place);
-            self.line(&format!("  {:>10}  {}{times}  {place}", bytes(conflict.bytes), conflict.op));
+            // Equal conflicts are rarely live at the same time, so the bytes of one come first.
+            let times = match conflict.count {
+                0 | 1 => String::new(),
+                count => format!(" ({count} times, {} in all)", bytes(conflict.bytes)),
+            };
+            let (place, one) = (self.place(&conflict.place), conflict.bytes / conflict.count.max(1) as u64);
+            self.line(&format!("  {:>10}  {}{times}  {place}", bytes(one), conflict.op));
             self.line(&format!("              {}", conflict_text(conflict)));
         }
         if let Some(rest) = rest {
@@ -206,7 +209,7 @@ impl Text<'_> {
             rest.into_iter().for_each(|rest| self.line(&rest));
         }
         if !report.conflicts.is_empty() {
-            self.heading("Conflicts, with the additional bytes on each device:");
+            self.heading("Conflicts, with the additional bytes of one value on each device:");
             self.conflicts(&report.conflicts);
         }
         if !report.replicated.is_empty() {

@@ -53,7 +53,7 @@ function collectivesSection() {
       { title: "Runs", numeric: true, value: (row) => row.runs || 1, cell: (row) => count(row.runs || 1) },
       { title: "Kind", value: (row) => row.kind, cell: (row) => h("span", { class: "together" }, swatch(row.kind), code(row.kind)) },
       { title: "Axes", value: (row) => row.axes.join(", "), cell: (row) => code(row.axes.join(", ")) },
-      { title: "Type", value: (row) => row.type, cell: (row) => code(row.type) },
+      { title: "Type", wide: true, value: (row) => row.type, cell: (row) => code(row.type) },
       { title: "For", value: (row) => (first(row) ? first(row).op : ""),
         cell: (row) => (first(row) ? [code(first(row).op), " ", place(first(row).place),
           row.serves.length > 1 ? " and " + (row.serves.length - 1) + " more" : "",

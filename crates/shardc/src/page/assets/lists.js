@@ -25,16 +25,17 @@ function conflictsSection() {
   const rows = report.conflicts || [];
   if (!rows.length) return;
   section("conflicts", "Conflicts").append(dataTable({
-    caption: "Conflicts between shardings, with the additional bytes on each device",
+    caption: "Conflicts between shardings, with the additional bytes of one value on each device",
     rows,
     size: 25,
-    sort: [0, true],
+    sort: [2, true],
     filters: [{ title: "Axis", values: (row) => [row.axis] }, { title: "Operation", values: (row) => [row.op] }],
     text: (row) => placeText(row.place),
     detail: (row) => [h("p", null, conflictText(row)), snippet(row.place)],
     columns: [
-      { title: "Bytes", numeric: true, value: (row) => row.bytes, cell: (row) => bytes(row.bytes) },
+      { title: "Bytes", numeric: true, value: (row) => row.bytes / row.count, cell: (row) => bytes(Math.round(row.bytes / row.count)) },
       { title: "Times", numeric: true, value: (row) => row.count, cell: (row) => count(row.count) },
+      { title: "In all", numeric: true, value: (row) => row.bytes, cell: (row) => bytes(row.bytes) },
       { title: "Operation", value: (row) => row.op, cell: (row) => [code(row.op), " ", place(row.place)] },
       { title: "Axis", value: (row) => row.axis, cell: (row) => code(row.axis) },
       { title: "Reason", value: conflictText },
@@ -56,7 +57,7 @@ function replicatedSection() {
       { title: "Bytes", numeric: true, value: (row) => row.bytes, cell: (row) => bytes(row.bytes) },
       { title: "Values", numeric: true, value: (row) => row.count, cell: (row) => count(row.count) },
       { title: "First value", value: (row) => row.name, cell: (row) => [code(row.name), " by ", code(row.op), " ", place(row.place)] },
-      { title: "Type", value: (row) => row.type, cell: (row) => code(row.type) },
+      { title: "Type", wide: true, value: (row) => row.type, cell: (row) => code(row.type) },
     ],
   }).element);
 }

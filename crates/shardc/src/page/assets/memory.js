@@ -98,9 +98,9 @@ function memorySection() {
         { title: "Buffer", value: (buffer) => buffer.name, cell: (buffer) => [code(buffer.name), buffer.count > 1 ? " \u00d7" + count(buffer.count) : ""] },
         { title: "Class", value: (buffer) => buffer.class, cell: (buffer) => [swatch(buffer.class), buffer.class] },
         { title: "Bytes", numeric: true, value: (buffer) => buffer.bytes, cell: (buffer) => bytes(buffer.bytes) },
-        { title: "Type", value: (buffer) => buffer.type, cell: (buffer) => code(buffer.type) },
+        { title: "Type", wide: true, value: (buffer) => buffer.type, cell: (buffer) => code(buffer.type) },
         { title: "Live", value: (buffer) => buffer.first, numeric: true, cell: (buffer) => count(buffer.first) + " to " + count(buffer.last) },
-        { title: "Position", value: (buffer) => buffer.place.line || 0, cell: (buffer) => place(buffer.place) },
+        positionColumn,
       ],
     }).element);
   }

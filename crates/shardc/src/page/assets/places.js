@@ -45,6 +45,14 @@ function place(at) {
   return h("span", { class: "place" }, out);
 }
 
+// The column of the source positions of rows. It is left out if no row has one.
+const positionColumn = {
+  title: "Position",
+  optional: true,
+  value: (row) => (row.place && (row.place.line || row.place.user || row.place.name)) || "",
+  cell: (row) => place(row.place),
+};
+
 const placeText = (at) => (at ? [at.line, at.text, at.user, at.name].filter(Boolean).join(" ") : "");
 
 // The line of the program at a position.

@@ -97,7 +97,7 @@ function axesTable() {
       columns: [
         { title: "Annotation", value: (row) => row.annotation },
         { title: "Values", numeric: true, value: (row) => row.values, cell: (row) => count(row.values) },
-        { title: "Position", value: (row) => row.place.line || 0, cell: (row) => place(row.place) },
+        positionColumn,
       ],
     }).element,
   }).element;

@@ -2,12 +2,13 @@
 
 let tables = 0;
 
-// Options: `caption`, `columns` ({ title, value, cell, numeric, heading }), `rows`, `sort` ([column, descending]), `filters`
+// Options: `caption`, `columns` ({ title, value, cell, numeric, heading, wide, optional: left out if it is empty }), `rows`, `sort` ([column, descending]), `filters`
 // ({ title, values(row) }), `text(row)` (further text that the search finds), `detail(row)` (content of an expanded row), `expand` (expand the first row), `size`.
 // Returns { element, show(row) }.
 function dataTable(options) {
   const id = "table-" + ++tables;
-  const { columns, rows, detail } = options;
+  const { rows, detail } = options;
+  const columns = options.columns.filter((column) => !column.optional || rows.some((row) => column.value(row)));
   const size = options.size || 50;
   const searchable = rows.length > 8;
   let sort = options.sort || null, page = 0, shown = rows, texts = null;
@@ -77,7 +78,7 @@ function dataTable(options) {
           body.children[at].querySelector(".toggle").focus();
         },
       }, expanded ? "\u25be" : "\u25b8");
-      const attributes = { class: column.numeric && "number" };
+      const attributes = { class: column.numeric ? "number" : column.wide && "wide" };
       return i === 0 ? h("th", { scope: "row", ...attributes }, toggle, content) : h("td", attributes, content);
     });
     const line = h("tr", null, cells);

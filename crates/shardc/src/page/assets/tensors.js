@@ -37,7 +37,7 @@ function tensorsSection(id, title, rows) {
     columns: [
       { title: "Name", value: (row) => row.name, cell: (row) => code(row.name) },
       ...(labelled ? [{ title: "Front end's name", value: (row) => row.label || "", cell: (row) => code(row.label || "") }] : []),
-      { title: "Type", value: (row) => row.type, cell: (row) => code(row.type) },
+      { title: "Type", wide: true, value: (row) => row.type, cell: (row) => code(row.type) },
       { title: "Blocks", numeric: true, value: blocks, cell: (row) => h("span", { class: "with-thumbnail" }, count(blocks(row)), thumbnail(row)) },
       { title: "Sharding", value: (row) => row.sharding, cell: (row) => code(row.sharding) },
     ],

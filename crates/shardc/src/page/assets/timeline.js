@@ -7,24 +7,44 @@ function loopsTable() {
     caption: "Loops",
     rows: loops,
     columns: [
-      { title: "Position", value: (loop) => loop.place.line || 0, cell: (loop) => place(loop.place) },
+      positionColumn,
       { title: "Iterations", numeric: true, value: (loop) => loop.trips, cell: (loop) => count(loop.trips) },
       { title: "Time of all iterations", numeric: true, value: (loop) => loop.seconds, cell: (loop) => seconds(loop.seconds) },
     ],
   }).element;
 }
 
+// The rows of the time line: one for each lane, and more where spans of a lane overlap, as those of loops and of the program around them may.
+function timelineRows(spans) {
+  const rows = [];
+  for (const lane of new Set(spans.map((span) => span.lane))) {
+    const own = [];
+    for (const span of spans.filter((one) => one.lane === lane).sort((a, b) => a.start - b.start)) {
+      // Neighbors may overlap by rounding.
+      let row = own.find((one) => one.end <= span.start + span.seconds * 1e-6);
+      if (!row) {
+        row = { lane, spans: [], end: 0 };
+        own.push(row);
+      }
+      row.spans.push(span);
+      row.end = span.start + span.seconds;
+    }
+    rows.push(...own);
+  }
+  return rows;
+}
+
 function timelineSection() {
   if (!plan || !plan.time.spans.length) return;
   const { spans } = plan.time;
   const element = section("time", "Time line of a step");
-  const lanes = [...new Set(spans.map((span) => span.lane))];
-  const byLane = lanes.map((lane) => spans.filter((span) => span.lane === lane).sort((a, b) => a.start - b.start));
+  const rows = timelineRows(spans);
+  const rowOf = new Map(rows.flatMap((row, i) => row.spans.map((span) => [span, i])));
   const end = spans.reduce((last, span) => Math.max(last, span.start + span.seconds), 0) || 1;
-  const W = 1000, L = 190, LANE = 46, T = 26, H = T + lanes.length * LANE + 8;
+  const W = 1000, L = 190, LANE = 46, T = 26, H = T + rows.length * LANE + 8;
   const layer = s("g");
   const picture = s("svg", { viewBox: "0 0 " + W + " " + H, class: "chart timeline", role: "application", tabindex: "0",
-    "aria-label": "Time line with " + times(spans.length, "span") + " in " + times(lanes.length, "lane"), "aria-describedby": "time-help" },
+    "aria-label": "Time line with " + times(spans.length, "span") + " in " + times(rows.length, "lane"), "aria-describedby": "time-help" },
   s("title", null, "Time line of a step"), layer);
   const details = h("div", { class: "span-details", "aria-live": "polite" }, "No span is selected.");
   let from = 0, to = end, selected = null;
@@ -77,8 +97,12 @@ function timelineSection() {
       shapes.push(s("line", { x1: x(time), x2: x(time), y1: T - 6, y2: H, class: "grid" }),
         s("text", { x: x(time), y: 14, "text-anchor": i === 5 ? "end" : i ? "middle" : "start" }, seconds(time)));
     }
-    lanes.forEach((lane, i) => shapes.push(s("text", { x: L - 8, y: T + i * LANE + LANE / 2 + 4, "text-anchor": "end", class: "axis-name" },
-      s("title", null, lane), clip(lane, L - 10)), ...laneShapes(byLane[i], i)));
+    rows.forEach((row, i) => {
+      // A lane with several rows has one name.
+      const named = i === 0 || rows[i - 1].lane !== row.lane;
+      if (named) shapes.push(s("text", { x: L - 8, y: T + i * LANE + LANE / 2 + 4, "text-anchor": "end", class: "axis-name" }, s("title", null, row.lane), clip(row.lane, L - 10)));
+      shapes.push(...laneShapes(row.spans, i));
+    });
     layer.replaceChildren(...shapes);
   }
 
@@ -90,17 +114,17 @@ function timelineSection() {
   }
   const zoom = (factor, around = (from + to) / 2) => range(around - (around - from) * factor, (to - from) * factor);
   const pan = (share) => range(from + (to - from) * share, to - from);
-  function step(by, lane = selected ? lanes.indexOf(selected.lane) : 0) {
-    const list = byLane[lane], at = list.indexOf(selected);
+  function step(by, row = selected ? rowOf.get(selected) : 0) {
+    const list = rows[row].spans, at = list.indexOf(selected);
     const next = list[Math.max(0, Math.min(list.length - 1, at < 0 ? 0 : at + by))];
     if (next.start < from || next.start + next.seconds > to) range(next.start + next.seconds / 2 - (to - from) / 2, to - from);
     select(next);
   }
   function otherLane(by) {
-    const lane = Math.max(0, Math.min(lanes.length - 1, (selected ? lanes.indexOf(selected.lane) : 0) + by));
+    const { spans: list } = rows[Math.max(0, Math.min(rows.length - 1, (selected ? rowOf.get(selected) : 0) + by))];
     const time = selected ? selected.start : from;
-    const near = byLane[lane].findIndex((span) => span.start + span.seconds > time);
-    selected = byLane[lane][near < 0 ? byLane[lane].length - 1 : near];
+    const near = list.findIndex((span) => span.start + span.seconds > time);
+    selected = list[near < 0 ? list.length - 1 : near];
     step(0);
   }
   picture.addEventListener("keydown", (event) => {
@@ -148,7 +172,7 @@ function timelineSection() {
       { title: "Start", numeric: true, value: (span) => span.start, cell: (span) => seconds(span.start) },
       { title: "Duration", numeric: true, value: (span) => span.seconds, cell: (span) => seconds(span.seconds) },
       { title: "Runs", numeric: true, value: (span) => span.runs, cell: (span) => count(span.runs) },
-      { title: "Position", value: (span) => span.place.line || 0, cell: (span) => place(span.place) },
+      positionColumn,
     ],
   }).element));
   draw();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use shardc::runtime::PluginKind;
-use shardc::target::{DeviceKind, Target, TargetSpec, find, names, usual};
+use shardc::target::{DeviceKind, Target, TargetSpec, find, unknown_hint, usual};
 use shardc::{Compiler, Machine};
 
 use crate::failure::{Failure, usage};
@@ -38,7 +38,7 @@ impl Chosen {
             Some(device) => Ok(Chosen::Device(device)),
             None => Err(Failure::Usage {
                 message: format!("there is no device {name:?}"),
-                hint: Some(format!("known devices are {}; or describe one in a TOML file", names())),
+                hint: Some(format!("{}; or describe one in a TOML file", unknown_hint(name))),
             }
             .into()),
         }

@@ -4,6 +4,9 @@
 // RUN: FileCheck %s --check-prefix=SMALL --input-file=%t
 // RUN: not shardc plan %s --target v5e:4x4 2>&1 | FileCheck %s --check-prefix=DEVICES
 // RUN: not shardc plan %s --target v9:2x2 2>&1 | FileCheck %s --check-prefix=KIND
+// RUN: not shardc plan %s --target a100:4 2>&1 | FileCheck %s --check-prefix=MEANT
+// RUN: shardc plan %s --target v5e:2x2 --json %t.json --html %t.html --timings %t.times 2>&1 | FileCheck %s --check-prefix=WROTE
+// RUN: FileCheck %s --check-prefix=TIMES --input-file=%t.times
 
 // CHECK: v5e:2x2: 4 devices with 15.8 GiB
 // CHECK: axis "data": 4 devices, ICI,
@@ -16,6 +19,10 @@
 // CHECK: --spec "arg1=-,-"
 // SMALL: it does not fit: the program needs up to {{.*}}, a device has 16.0 MiB
 // DEVICES: error[SH1601]: the mesh has 4 devices, but v5e:4x4 has 16
+// MEANT: there is no device "a100"; did you mean a100-40gb or a100-80gb? known devices are cpu
+// WROTE: wrote {{.*}}.json
+// WROTE-NEXT: wrote {{.*}}.html
+// TIMES: propagate
 // KIND: there is no device "v9"; known devices are cpu, v4, v5e
 
 sdy.mesh @mesh = <["data"=4]>

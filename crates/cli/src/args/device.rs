@@ -116,7 +116,7 @@ pub(crate) struct CompileArgs {
     #[command(flatten)]
     pub(crate) how: HowArgs,
     /// The target: cpu, cuda (the GPUs of this machine), or devices that need not be present: a TPU slice as in tpu:v5e:2x4, or GPUs
-    /// as in cuda:h100:8 or cuda:h100:2x8
+    /// as in cuda:h100:8 or cuda:h100:2x8; or a TOML file that describes them, whose base device is compiled for
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: String,
     /// The file to which the serialized executable is written

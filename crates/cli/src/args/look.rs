@@ -7,6 +7,7 @@ use clap::Args;
 use shardc::Diagnostic;
 use shardc::explain::OperandClass;
 
+use super::StrategyArgs;
 use super::program::{AnnotationArgs, HowArgs, InlineArgs, InputArgs, RuleArgs, TargetArgs, number_of_bytes};
 
 #[derive(Args, Debug)]
@@ -30,6 +31,8 @@ pub(crate) struct ExplainArgs {
     pub(crate) collective: Option<usize>,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
     #[command(flatten)]
     pub(crate) select: SelectArgs,
     /// The number of groups of equal collectives for which a remedy is searched, largest first; each takes up to two

@@ -19,11 +19,10 @@ use crate::ui::Ui;
 use crate::ui::table::{Table, bytes};
 
 pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
-    let target =
-        Target::parse(&args.target).map_err(|e| Failure::Usage { message: e.to_string(), hint: e.hint() })?;
+    let (target, machine) = devices(&args.target)?;
     let executable = args.output.as_deref().map(|path| ("--output", path));
     let report = args.json.as_deref().map(|path| ("--json", path));
-    let how = args.how.for_plugin(target.kind(), machine(&target)?);
+    let how = args.how.for_plugin(target.kind(), machine);
     let named = how.outputs(&[executable, report]);
     let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
     let mut environment = Environment::from_process();
@@ -59,13 +58,24 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the machine that the program is planned for: the target, if it is in the table of devices. The GPUs of this machine, and TPU
-/// generations that only the compiler knows, are planned as the usual device of their kind.
-fn machine(target: &Target) -> Result<Option<Chosen>> {
-    match target.topology() {
-        Some(name) if is_known(name) => Chosen::parse(name).map(Some),
-        _ => Ok(Chosen::of_plugin(target.kind())),
+/// Returns the devices of the option `--target`, and the machine that the program is planned for: the same devices, if they are in the table of
+/// devices or described by a TOML file. The compiler gets the base device of a file. The GPUs of this machine, and TPU generations that only
+/// the compiler knows, are planned as the usual device of their kind.
+fn devices(text: &str) -> Result<(Target, Option<Chosen>)> {
+    let parse = |text: &str| {
+        Target::parse(text).map_err(|e| Failure::Usage { message: e.to_string(), hint: e.hint() })
+    };
+    if Path::new(text).extension().is_some_and(|extension| extension == "toml")
+        && let Chosen::Target(described) = Chosen::parse(text)?
+    {
+        return Ok((parse(&described.topology())?, Some(Chosen::Target(described))));
     }
+    let target = parse(text)?;
+    let machine = match target.topology() {
+        Some(name) if is_known(name) => Some(Chosen::parse(name)?),
+        _ => Chosen::of_plugin(target.kind()),
+    };
+    Ok((target, machine))
 }
 
 /// Whether the device of a topology name such as `v5e:2x4` is in the table.
@@ -92,6 +102,9 @@ fn describe(report: &CompileReport, ui: &Ui) -> String {
     }
     if let Some(flops) = report.flops {
         memory.row(vec!["flops (loop bodies once)".into(), format!("{flops:.3e}")]);
+    }
+    if let Some(cycles) = report.cycles {
+        memory.row(vec!["compute cycles".into(), format!("{cycles:.3e}")]);
     }
     let mut collectives = Table::new(&["collective", ">count", ">sent"]);
     for (kind, c) in &report.collectives {

@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use shardc::Compiler;
 use shardc::explain::{CollectiveFilter, ExplainOptions, Question};
 
-use crate::args::ExplainArgs;
+use crate::args::{AnnotationArgs, ExplainArgs, SymbolicArgs};
 use crate::job;
 use crate::output::Outputs;
 use crate::source::Source;
@@ -17,7 +18,15 @@ pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode> {
     let html = args.html.as_deref().map(|path| ("--html", path));
     let named: Vec<_> = json.into_iter().chain(html).collect();
     let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
-    let mut compiler = job::with_rules(job::compiler(&args.input.annotations, None)?, &args.rules)?;
+    let strategy = args.strategy.chosen(false, ui)?;
+    // A strategy adds its own mesh to the program, and requires static shapes.
+    let annotations = match strategy {
+        Some(_) => {
+            AnnotationArgs { mesh: None, symbolic: SymbolicArgs::default(), ..args.input.annotations.clone() }
+        }
+        None => args.input.annotations.clone(),
+    };
+    let mut compiler = job::with_rules(job::compiler(&annotations, None)?, &args.rules)?;
     compiler = target::configure(compiler, args.target.chosen()?.as_ref());
     if let Some(operations) = args.inline.inline_budget {
         compiler = compiler.inline_budget(operations);
@@ -47,9 +56,15 @@ pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode> {
         Question::Summary
     };
     let options = ExplainOptions { filter, remedies: args.remedies };
-    let report = compiler
-        .explain_with(&source.bytes, &source.name, &question, &options)
-        .map_err(|e| source.explain(&e))?;
+    let mut module = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
+    if let Some(strategy) = &strategy {
+        let AnnotationArgs { mesh, entry, symbolic, .. } = &args.input.annotations;
+        job::specialize(&mut module, entry.as_deref(), symbolic, &source)?;
+        ui.warn(&source, &strategy.annotate(&mut module, mesh.as_deref(), &source)?);
+    }
+    let text = source.text();
+    let explained = compiler.explain_module(module, (&source.name, &text), &question, &options);
+    let report = explained.map_err(|e| source.explain(&e))?.report;
     if let Some(path) = &args.html {
         outputs.put(path, report.to_html())?;
     }
@@ -57,6 +72,7 @@ pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode> {
         outputs.put(path, format!("{}\n", report.to_json()))?;
     }
     outputs.commit()?;
+    ui.wrote(&named);
     if args.html.is_none() && args.json.is_none() {
         ui.print(if ui.is_json() {
             format!("{}\n", report.to_json())

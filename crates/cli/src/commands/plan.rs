@@ -12,10 +12,16 @@ use super::sweep;
 use crate::args::PlanArgs;
 use crate::failure::usage;
 use crate::job::{self, Prepared};
-use crate::output::Outputs;
+use crate::observe::Watch;
+use crate::output::{Named, Outputs};
 use crate::source::Source;
 use crate::target::Chosen;
 use crate::ui::Ui;
+
+/// The options that name an output file.
+fn written<'a>(files: &[Option<Named<'a>>]) -> Vec<Named<'a>> {
+    files.iter().copied().flatten().collect()
+}
 
 pub(crate) fn run(args: &PlanArgs, ui: &Ui) -> Result<ExitCode> {
     let named = [("--json", &args.json), ("--html", &args.html), ("--trace", &args.trace)];
@@ -30,6 +36,7 @@ pub(crate) fn run(args: &PlanArgs, ui: &Ui) -> Result<ExitCode> {
             None => ui.print(text)?,
         }
         outputs.commit()?;
+        ui.wrote(&written(&files));
         return Ok(if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     };
     let chosen = Chosen::parse(name)?;
@@ -47,7 +54,15 @@ pub(crate) fn run(args: &PlanArgs, ui: &Ui) -> Result<ExitCode> {
     let Prepared { compiler, module, warnings } =
         job::prepare(module, &source, &args.input.annotations, &how, ui)?;
     ui.warn(&source, &warnings);
-    let Plan { output, report } = compiler.plan(module.clone(), &options).map_err(|e| source.explain(&e))?;
+    let mut progress = ui.progress();
+    let mut watch = Watch::new(&how.observe, None, &mut progress)?;
+    let planned = compiler.plan_observed(module.clone(), &options, &mut watch);
+    let timings = watch.timings();
+    let stages = progress.finish();
+    let Plan { output, report } = planned.map_err(|e| source.explain(&e))?;
+    if let Some(path) = &how.observe.timings {
+        outputs.put(path, timings.document(&stages, ui))?;
+    }
     ui.warn_selected(&source, &output.warnings_to_print());
     let json = || format!("{}\n", report.to_json());
     if let Some(path) = &args.json {
@@ -64,6 +79,7 @@ pub(crate) fn run(args: &PlanArgs, ui: &Ui) -> Result<ExitCode> {
         outputs.put(path, page::render(&explained.report, Some(&report)))?;
     }
     outputs.commit()?;
+    ui.wrote(&written(&files));
     if files.iter().all(Option::is_none) {
         ui.print(match (ui.is_json(), args.fits) {
             (true, _) => json(),

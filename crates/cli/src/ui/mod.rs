@@ -11,6 +11,7 @@ mod terminal;
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ use shardc::{Diagnostic, RenderOptions, Selection};
 
 use crate::args::{Color, Format, GlobalArgs};
 use crate::failure::Failure;
-use crate::output::write_stdout;
+use crate::output::{Named, write_stdout};
 use crate::source::Source;
 use crate::words;
 use progress::Progress;
@@ -120,6 +121,16 @@ impl Ui {
             complain(&format!("{object}\n"));
         } else {
             complain(&text());
+        }
+    }
+
+    /// Prints on standard error which files a command wrote. Standard output is not mentioned.
+    pub(crate) fn wrote(&self, files: &[Named<'_>]) {
+        if self.quiet || self.is_json() {
+            return;
+        }
+        for (_, path) in files.iter().filter(|(_, path)| *path != Path::new("-")) {
+            complain(&format!("wrote {}\n", path.display()));
         }
     }
 

@@ -29,6 +29,11 @@ impl Progress {
         self.current = Some((name.to_owned(), Instant::now()));
     }
 
+    /// Returns the spinner, whose message threads can change; `None` if it is not shown.
+    pub(crate) fn handle(&self) -> Option<ProgressBar> {
+        self.bar.clone()
+    }
+
     fn end(&mut self) {
         if let Some((name, since)) = self.current.take() {
             self.stages.push((name, since.elapsed()));

@@ -19,5 +19,5 @@ pub mod steps;
 pub mod training;
 
 pub use shardc_filetest::{
-    files, filetest, functions, memory, program, quick, root, sample, shared, skip, tools,
+    files, filetest, functions, memory, program, quick, root, sample, shared, skip, time, tools,
 };

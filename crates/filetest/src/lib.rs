@@ -2,8 +2,8 @@
 //!
 //! [`program`] finds or builds the `shardc` command line. [`filetest`] reads and runs the files, and [`functions`] runs them separately for
 //! each function. [`filecheck`] compares output with the check lines of a file, and rewrites failing check lines on request
-//! (`SHARDC_BLESS=1`). [`sample`] chooses the cases of long tests. [`skip`] reports that a test cannot run on this machine. [`memory`]
-//! reads the TPU compiler's memory figures, which tests and `cargo xtask bench` compare with shardc's estimate.
+//! (`SHARDC_BLESS=1`). [`sample`] chooses the cases of long tests. [`skip`] reports that a test cannot run on this machine. [`memory`] and
+//! [`time`] read the TPU compiler's figures, which tests and `cargo xtask bench` compare with shardc's estimates.
 //!
 //! This crate runs shardc only as a program and does not depend on LLVM. So `cargo xtask`, which installs LLVM, and the tests of every
 //! crate can use this crate before LLVM is installed.
@@ -17,6 +17,7 @@ pub mod program;
 pub mod quick;
 pub mod sample;
 pub mod skip;
+pub mod time;
 pub mod tools;
 
 use std::{

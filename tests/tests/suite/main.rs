@@ -26,4 +26,5 @@ mod shard_map_values;
 mod shardy;
 mod stable;
 mod statedict_python;
+mod time;
 mod units;

@@ -18,6 +18,7 @@ mod scale;
 mod shardy;
 mod step;
 mod text;
+mod time;
 mod tpu;
 mod training;
 
@@ -45,7 +46,7 @@ pub(crate) struct BenchArgs {
     /// of models, and training steps whose gradient is replaced by shardc's.
     #[arg(long)]
     tpu: bool,
-    /// Write the table of --tpu, or of --only step, reshard, scale, devices, grad, memory or checkpoints, to docs/results, and its
+    /// Write the table of --tpu, or of --only step, reshard, scale, devices, grad, memory, time or checkpoints, to docs/results, and its
     /// summary to docs/QUALITY.md.
     #[arg(long)]
     update: bool,
@@ -94,6 +95,9 @@ enum Comparison {
     /// The estimated memory of a device, compared with that of the TPU compiler for the same program. With --tpu the programs are
     /// compiled again, which takes minutes. Files may be names of the programs. Only runs if named.
     Memory,
+    /// The times of `shardc plan` for strategies of training steps, ranked as the TPU compiler's cycles and bytes are. With --tpu the
+    /// programs are compiled again, which takes minutes. Files may be names of the programs. Only runs if named.
+    Time,
     /// Time to save and restore a state of 4 GiB on the local disk, compared with plain files (with a warm and a cold page cache), a
     /// copy in memory, and Orbax. For Orbax, --python or SHARDC_PYTHON must name a Python with orbax-checkpoint. Needs 9 GB of disk
     /// and of memory, and an idle machine. Only runs if named.
@@ -115,10 +119,11 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let is_devices = args.only == Some(Comparison::Devices);
     let is_grad = args.only == Some(Comparison::Grad);
     let is_memory = args.only == Some(Comparison::Memory);
+    let is_time = args.only == Some(Comparison::Time);
     let is_checkpoints = args.only == Some(Comparison::Checkpoints);
     ensure!(
-        !args.tpu || is_grad || is_memory || args.only.is_none(),
-        "--tpu can be combined only with --only grad or --only memory"
+        !args.tpu || is_grad || is_memory || is_time || args.only.is_none(),
+        "--tpu can be combined only with --only grad, memory or time"
     );
     ensure!(
         !args.update
@@ -129,14 +134,18 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
             || is_devices
             || is_grad
             || is_memory
+            || is_time
             || is_checkpoints,
-        "--update needs --tpu, or --only step, reshard, scale, devices, grad, memory or checkpoints"
+        "--update needs --tpu, or --only step, reshard, scale, devices, grad, memory, time or checkpoints"
     );
     if is_checkpoints {
         return checkpoints::run(workspace, args);
     }
     if is_memory {
         return memory::run(workspace, args);
+    }
+    if is_time {
+        return time::run(workspace, args);
     }
     if args.tpu && is_grad {
         return grad::run_tpu(workspace, args);

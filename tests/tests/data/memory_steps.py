@@ -2,8 +2,8 @@
 
     JAX_PLATFORMS=cpu python memory_steps.py [NAME ...]        (all steps if no name is given; written for jax 0.10.2)
 
-None of these steps is in `real_steps.py`. `tests/memory.json` has the options, the slice and the compiler's figures of each step, and the
-set it belongs to: sorted by name, every second step is held out.
+None of these steps is in `real_steps.py`. `tests/memory.json` has the options, the slice and the compiler's figures of each step. The
+memory model was built with these steps, and with those of `memory_development.py`.
 """
 import sys
 

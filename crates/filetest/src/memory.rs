@@ -26,12 +26,18 @@ pub fn figures() -> Result<Value> {
     serde_json::from_str(&text).context("reading tests/memory.json")
 }
 
-/// Returns the command `shardc SUBCOMMAND FILE OPTIONS` with the options of a program.
+/// Returns the command `shardc SUBCOMMAND FILE OPTIONS` with the options of a program. `shardc compile` needs a target of its own.
 pub fn command(shardc: &Path, subcommand: &str, file: &Path, program: &Value) -> Command {
     let mut command = Command::new(shardc);
     command.arg(subcommand).arg(file);
-    let options = program["options"].as_array().into_iter().flatten();
-    command.args(options.filter_map(Value::as_str));
+    let mut options = program["options"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    while let Some(option) = options.next() {
+        if option == "--target" && subcommand == "compile" {
+            options.next();
+        } else {
+            command.arg(option);
+        }
+    }
     command
 }
 

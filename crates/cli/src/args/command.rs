@@ -72,9 +72,10 @@ pub(crate) enum Command {
     /// Estimate the memory of a device, as an interval around an expected value
     #[command(
         after_help = "Examples:\n  shardc memory step.mlir\n  shardc memory step.mlir --target v5p --stage buffers\n  \
-        shardc memory step.mlir --without recompute\n  shardc memory step.mlir --list\n\n\
+        shardc memory step.mlir --without recompute\n  shardc memory step.mlir --list\n  \
+        shardc memory step.mlir --target v5e:2x4 --check\n\n\
         Output: the bytes of arguments, results and temporaries, the expected total, the interval, and the causes of its width. \
-        With --stage, the result of a stage of the model for each region instead."
+        With --stage, the result of a stage of the model for each region instead. With --check, also the figures of the compiler."
     )]
     Memory(MemoryArgs),
     /// Explain the sharding of each value, the conflicts between annotations, and the reason for each collective

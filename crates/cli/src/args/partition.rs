@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use shardc_passes::cost::memory::{Rule, Stage};
 
+use super::device::PluginFileArgs;
 use super::program::{
     AnnotationArgs, FormArgs, HowArgs, InputArgs, ObserveArgs, StopArgs, TargetArgs, ToArgs,
 };
@@ -54,6 +55,11 @@ pub(crate) struct MemoryArgs {
     pub(crate) target: TargetArgs,
     #[command(flatten)]
     pub(crate) how: HowArgs,
+    /// Also compile the program for --target, with its grid, and print the compiler's figures. Needs the plugin, but no device
+    #[arg(long, requires = "target", conflicts_with_all = ["stage", "list"])]
+    pub(crate) check: bool,
+    #[command(flatten)]
+    pub(crate) plugin: PluginFileArgs,
     /// Print the result of a stage of the memory model: materialize, schedule, layout, buffers, allocate
     #[arg(long, value_name = "STAGE")]
     pub(crate) stage: Option<Stage>,

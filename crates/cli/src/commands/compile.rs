@@ -1,18 +1,18 @@
 //! `shardc compile`
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use shardc::exec::{backend_for, compile_options};
 use shardc::runtime::aot::{CompileReport, CompileRequest, Target, compile_in_child};
-use shardc::runtime::{Environment, plugin};
+use shardc::runtime::{Environment, PluginKind, plugin};
 use shardc::target::find;
 
 use super::client::{devices_error, runtime_error};
-use crate::args::CompileArgs;
+use crate::args::{CompileArgs, PluginFileArgs};
 use crate::failure::Failure;
-use crate::job;
+use crate::job::{self, Job};
 use crate::output::Outputs;
 use crate::target::Chosen;
 use crate::ui::Ui;
@@ -25,24 +25,10 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
     let how = args.how.for_plugin(target.kind(), machine);
     let named = how.outputs(&[executable, report]);
     let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
-    let mut environment = Environment::from_process();
-    if let Some(path) = &args.plugin.file {
-        environment = environment.with_plugin(target.kind(), path.clone());
-    }
-    let found = plugin::find(target.kind(), &environment).map_err(runtime_error)?;
+    let compiler = Compiler::find(target, &args.plugin)?;
     let mut job = job::partition(&args.input, &how, ui)?;
-    let backend = backend_for(target.kind());
-    let request = CompileRequest {
-        target,
-        plugin: found.path,
-        program: job.output.backend_code_for(backend).map_err(|e| job.source.explain(&e))?,
-        options: compile_options(job.output.interface.mode, job.output.num_devices()),
-        executable: args.output.as_deref().map(|path| outputs.place(path)).transpose()?,
-    };
-    job.progress.stage("compile");
-    let program = std::env::current_exe().context("cannot find the path of this executable")?;
-    let report = compile_in_child(&program, &request)
-        .map_err(|error| devices_error(&error, &job.output.interface.mesh))?;
+    let executable = args.output.as_deref().map(|path| outputs.place(path)).transpose()?;
+    let report = compiler.compile(&mut job, executable)?;
     job.finish(&mut outputs, &how, ui)?;
     if let Some(path) = &args.json {
         outputs.put(path, format!("{}\n", serde_json::to_string_pretty(&report)?))?;
@@ -56,6 +42,45 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
     // The memory is checked after the report is printed, because the report shows the memory use.
     report.require_fit().map_err(runtime_error)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The compiler of a plugin, for devices that need not be present.
+pub(super) struct Compiler {
+    target: Target,
+    plugin: PathBuf,
+}
+
+impl Compiler {
+    /// Finds the plugin that compiles for a target.
+    pub(super) fn find(target: Target, file: &PluginFileArgs) -> Result<Compiler> {
+        let mut environment = Environment::from_process();
+        if let Some(path) = &file.file {
+            environment = environment.with_plugin(target.kind(), path.clone());
+        }
+        let found = plugin::find(target.kind(), &environment).map_err(runtime_error)?;
+        Ok(Compiler { target, plugin: found.path })
+    }
+
+    /// The kind of plugin.
+    pub(super) fn kind(&self) -> PluginKind {
+        self.target.kind()
+    }
+
+    /// Compiles a partitioned program, and writes the executable to a file if one is given.
+    pub(super) fn compile(self, job: &mut Job, executable: Option<PathBuf>) -> Result<CompileReport> {
+        let backend = backend_for(self.kind());
+        let request = CompileRequest {
+            target: self.target,
+            plugin: self.plugin,
+            program: job.output.backend_code_for(backend).map_err(|e| job.source.explain(&e))?,
+            options: compile_options(job.output.interface.mode, job.output.num_devices()),
+            executable,
+        };
+        job.progress.stage("compile");
+        let program = std::env::current_exe().context("cannot find the path of this executable")?;
+        compile_in_child(&program, &request)
+            .map_err(|error| devices_error(&error, &job.output.interface.mesh))
+    }
 }
 
 /// Returns the devices of the option `--target`, and the machine that the program is planned for: the same devices, if they are in the table of

@@ -83,3 +83,22 @@ fn absent_gpus_can_be_compiled_for() {
     let error = "error[RT0503]: the program needs 64.0 GiB on a device, but a device of cuda:a100-40gb:1 has 39.4 GiB";
     assert!(small.err.contains(error), "{small:?}");
 }
+
+#[test]
+fn an_estimate_can_be_checked_by_a_compiler() {
+    let folder = Folder::new();
+    let check = ["memory", "plain.mlir", "--mesh", "data=8", "--target", "v5e:2x4", "--check"];
+    let missing = folder.run(&[&check[..], &["--plugin", "missing.so"]].concat());
+    assert_eq!(missing.code, Some(1), "{missing:?}");
+    assert!(missing.err.contains("error[RT0102]") && missing.err.contains("missing.so"), "{missing:?}");
+    let grid = folder.run(&["memory", "plain.mlir", "--mesh", "data=8", "--target", "v5e", "--check"]);
+    assert_eq!(grid.code, Some(2), "{grid:?}");
+    assert!(grid.err.contains("--check needs a kind of device with its grid"), "{grid:?}");
+    if plugin(&folder, "tpu").is_none() {
+        return skip(Need::TpuPlugin, "there is no TPU plugin (`shardc plugin install tpu`)");
+    }
+    let checked = folder.run(&check);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    assert!(checked.out.contains("\ncompiler: arguments "), "{checked:?}");
+    assert!(checked.out.contains("; the estimate is "), "{checked:?}");
+}

@@ -170,6 +170,8 @@ fn reasons(memory: &MemoryEstimate) -> Vec<String> {
         (memory.width.fusion, "values that the compiler may keep or recompute"),
         (memory.width.schedule, "operations that the compiler may run earlier or later"),
         (memory.width.allocation, "gaps between buffers"),
+        (memory.width.fast_memory, "buffers that may be in the fast memory"),
+        (memory.width.other, "choices of the compiler that the model does not have"),
     ];
     let matters = |&(bytes, _): &(u64, &str)| bytes > memory.peak / 100;
     causes

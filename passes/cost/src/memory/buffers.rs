@@ -31,10 +31,6 @@ impl Estimate<'_> {
         let ops = &module.regions[region].ops;
         let mut table = Buffers::default();
         let together = self.made_together(region);
-        for &arg in module.regions[region].args.iter().filter(|&&arg| self.program.is_copied_first(arg)) {
-            let last = self.last_step(arg, region).max(1);
-            table.add(self.buffer(arg, 1, last));
-        }
         for (step, &number) in (1u32..).zip(order) {
             let op = ops[number];
             let data = &module.ops[op];
@@ -55,9 +51,6 @@ impl Estimate<'_> {
                 table.add(Buffer::of_copy(bytes, step, step));
             }
             for &result in &data.results {
-                if let Some(bytes) = self.program.size_before_copy(result) {
-                    table.add(Buffer::of_copy(bytes, step, step));
-                }
                 if outside.contains(&result) {
                     if self.is_copied(op, result, region) {
                         table.add_beside(self.buffer(result, step, step));
@@ -82,6 +75,9 @@ impl Estimate<'_> {
                     }
                     // All tables but the first are added as soon as they are computed.
                     last = if sum == result { last } else { step };
+                }
+                if self.program.copied.rows.contains(&result) {
+                    table.add_beside(Buffer::of_copy(self.program.size(result), step, last));
                 }
                 table.add(self.buffer(result, step, last));
             }

@@ -8,7 +8,7 @@
 //! 1. *materialize* (`fusion`, `products`, `properties`): an operation that is fused into its users takes no memory, but its operands stay
 //!    live until the users run;
 //! 2. *schedule* (`schedule`): operations run in program order, except for those that a compiler runs early because they free memory;
-//! 3. *layout* (`program`, `machine`, `stacks`, `narrowed`, `gathered`): the bytes of each value, tiles and padding included, and the
+//! 3. *layout* (`program`, `machine`, `stacks`, `copies`): the bytes of each value, tiles and padding included, and the
 //!    copies to another layout or type;
 //! 4. *buffers* (`buffers`): live ranges, and values that share a buffer;
 //! 5. *allocate* (`allocate`, `tables`): the live bytes of the busiest step, and the size of the heap.
@@ -24,14 +24,13 @@
 
 mod allocate;
 mod buffers;
+mod copies;
 mod fusion;
-mod gathered;
 mod in_memory;
 mod interval;
 mod kernels;
 mod kinds;
 mod machine;
-mod narrowed;
 mod over_time;
 mod print;
 mod products;

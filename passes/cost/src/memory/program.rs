@@ -4,12 +4,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_analysis::analysis::host_memory::moved_to_host;
 use shardc_ir::{DType, EntityRef, Module, OpId, OpKind, RegionId, Shape, ValueId};
 
-use super::gathered::Gathered;
 use smallvec::SmallVec;
 
 use super::kinds::{is_from_nothing, moves_blocks, rows_of, window_of_table};
 use super::machine::{Machine, TiledDims};
 use super::rules::{Lean, Rule, RuleSet};
+use super::stacks::Copied;
 
 /// Properties of the operations and values of a function, by index.
 pub(super) struct Program<'m> {
@@ -37,11 +37,12 @@ pub(super) struct Program<'m> {
     pub(super) convolved: FxHashMap<&'m Shape, TiledDims>,
     /// Rows that a gather reads, rows that a scatter adds to a table, and the results of such scatters, each with the dimensions of a row.
     pub(super) in_rows: FxHashMap<ValueId, SmallVec<[usize; 6]>>,
-    /// Gradients that are copied to the layout of their parameters as soon as they are computed.
-    pub(super) relaid: FxHashSet<ValueId>,
-    /// Arguments that are copied before loops because the loops need another layout or type, with the bytes of each copy.
-    pub(super) copied: FxHashMap<ValueId, u64>,
-    pub(super) gathered: Gathered,
+    /// Stacks that are copied before loops because the loops need another layout or type, and rows of them that are copied in loops.
+    pub(super) copied: Copied,
+    /// Results of reduce-scatters that are computed as all-reduces, each with the operand, whose size the sum has.
+    pub(super) whole_sums: FxHashMap<ValueId, ValueId>,
+    /// Results of loops that are aliased to arguments that the same loop reads. They are computed in the heap and copied.
+    pub(super) beside_argument: FxHashSet<ValueId>,
     /// Results of scatters that are used only in a sum of scatters, each with the first scatter result of the same sum.
     pub(super) sums: FxHashMap<ValueId, ValueId>,
 }
@@ -60,21 +61,17 @@ impl Program<'_> {
     /// Returns the bytes of a value in memory.
     pub(super) fn size(&self, value: ValueId) -> u64 {
         let Some(ty) = self.module.stored(value) else { return 0 };
+        if let Some(&sum) = self.whole_sums.get(&value) {
+            return self.size(sum);
+        }
         if self.module.def_op(value).is_some_and(|op| moved_to_host(self.module, op).is_some()) {
             return 0;
         }
         let bits = if self.is_rounded(value) { 16 } else { ty.dtype.bits() };
-        if let Some(window) = self.in_rows.get(&value).filter(|_| !self.relaid.contains(&value)) {
+        if let Some(window) = self.in_rows.get(&value) {
             return self.machine.bytes_in_rows(ty, bits, window);
         }
         self.machine.bytes(ty, bits, self.convolved.get(&ty.shape).copied())
-    }
-
-    /// Returns the bytes of a gradient before it is copied to the layout of its parameter; `None` for values that are not copied.
-    pub(super) fn size_before_copy(&self, value: ValueId) -> Option<u64> {
-        let ty = self.module.stored(value).filter(|_| self.relaid.contains(&value))?;
-        let window = self.in_rows.get(&value).map_or(&[][..], |window| window);
-        Some(self.machine.bytes_in_rows(ty, ty.dtype.bits(), window))
     }
 
     /// Returns the bytes of the copy of a table from which a gather reads rows, or to which a scatter adds rows. Returns `None` if the
@@ -180,17 +177,7 @@ impl Program<'_> {
 
     /// Returns the size in bytes of the copy that XLA makes of an argument that a `while` loop reads; `None` if there is no copy.
     pub(super) fn copied_for_loops(&self, value: ValueId) -> Option<u64> {
-        self.copied.get(&value).copied()
-    }
-
-    /// Whether a value is all-gathered in the heap, and then copied to a result of the function.
-    pub(super) fn is_gathered(&self, value: ValueId) -> bool {
-        self.gathered.results.contains(&value)
-    }
-
-    /// Whether a value is an argument that is copied first because an all-gathered result is aliased to it.
-    pub(super) fn is_copied_first(&self, value: ValueId) -> bool {
-        self.gathered.arguments.contains(&value)
+        self.copied.stacks.get(&value).copied()
     }
 
     /// Whether an operation is a strided slice or interior padding, as in `associative_scan`. On a TPU, neither is fused.

@@ -1,19 +1,19 @@
 //! Computes the properties of a program's operations and values.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use shardc_analysis::analysis::elementwise::is_elementwise;
-use shardc_analysis::analysis::gradient_orders::{has_different_layout, orders_of_gradients};
 use shardc_ir::{EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 
-use super::gathered::Gathered;
+use super::copies::{beside_arguments, whole_sums};
 use super::kinds::{
     fuses_nothing, is_default, is_form, is_from_nothing, is_one_of_a_row, is_outer, is_product,
     is_read_apart, is_rearranged, rows_of, window_of_rows, window_of_table,
 };
 use super::machine::TiledDims;
+use super::products;
 use super::program::{Program, Reads};
 use super::rules::{Model, Rule};
-use super::{products, stacks};
+use super::stacks::{self, Copied};
 
 impl<'m> Program<'m> {
     pub(super) fn new(module: &'m Module, func: FuncId, body: RegionId, model: Model) -> Program<'m> {
@@ -35,13 +35,9 @@ impl<'m> Program<'m> {
             multiplied: vec![0; values],
             convolved: FxHashMap::default(),
             in_rows: FxHashMap::default(),
-            relaid: if on_tpu(Rule::GradientLayouts) { relaid(module, body) } else { FxHashSet::default() },
-            copied: if machine.is_tpu() { stacks::copied(module, body, model) } else { FxHashMap::default() },
-            gathered: if on_tpu(Rule::GatheredResults) {
-                Gathered::of(module, func)
-            } else {
-                Gathered::default()
-            },
+            copied: if machine.is_tpu() { stacks::copied(module, body, model) } else { Copied::default() },
+            whole_sums: if on_tpu(Rule::WholeSums) { whole_sums(module, body) } else { FxHashMap::default() },
+            beside_argument: beside_arguments(module, func),
             sums: FxHashMap::default(),
         };
         let (walk, regions) = module.walk_with_regions(body, |_| true);
@@ -280,12 +276,4 @@ impl<'m> Program<'m> {
         };
         matches!(data.kind, OpKind::Binary(B::Multiply | B::Divide)) && data.operands.iter().any(is_number)
     }
-}
-
-/// Returns the gradients that are computed in another layout than their parameters have.
-fn relaid(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
-    orders_of_gradients(module, body)
-        .into_keys()
-        .filter(|&value| has_different_layout(module, value))
-        .collect()
 }

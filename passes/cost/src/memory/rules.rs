@@ -67,17 +67,14 @@ pub enum Rule {
     SharedQuotients,
     StridedSlices,
     ReadApart,
-    ElementwiseLoops,
     EarlyResults,
     EarlyFrees,
     EarlyReductions,
     NarrowOperands,
     ConvolutionTiles,
     RowTiles,
-    GradientLayouts,
     StackLayouts,
-    StackTypes,
-    GatheredResults,
+    WholeSums,
     InPlace,
     ScatterSums,
     MultiOutput,
@@ -158,13 +155,6 @@ pub const RULES: &[RuleInfo] = &[
         "XLA FusionNodeIndexing: such a fusion evaluates the value once per position",
     ),
     rule(
-        Rule::ElementwiseLoops,
-        "elementwise-loops",
-        Stage::Materialize,
-        "a loop body that is element-wise on one shape, as of a random bit generator, needs no temporaries (TPU)",
-        MEASURED,
-    ),
-    rule(
         Rule::EarlyResults,
         "early-results",
         Stage::Schedule,
@@ -182,7 +172,7 @@ pub const RULES: &[RuleInfo] = &[
         Rule::EarlyReductions,
         "early-reductions",
         Stage::Schedule,
-        "reductions to tiny results that are far after their operands run as soon as possible (TPU)",
+        "reductions to tiny results run as soon as possible (TPU)",
         "XLA ListScheduler: an instruction that frees more than it defines has priority",
     ),
     rule(
@@ -207,13 +197,6 @@ pub const RULES: &[RuleInfo] = &[
         MEASURED,
     ),
     rule(
-        Rule::GradientLayouts,
-        "gradient-layouts",
-        Stage::Layout,
-        "gradients in another layout than their parameters are copied (TPU)",
-        MEASURED,
-    ),
-    rule(
         Rule::StackLayouts,
         "stack-layouts",
         Stage::Layout,
@@ -221,17 +204,10 @@ pub const RULES: &[RuleInfo] = &[
         "XLA LayoutAssignment, WhileLoopInvariantCodeMotion",
     ),
     rule(
-        Rule::StackTypes,
-        "stack-types",
+        Rule::WholeSums,
+        "whole-sums",
         Stage::Layout,
-        "stacked weights that loops only convert to bf16 are converted before the loops (TPU)",
-        "XLA BFloat16Propagation",
-    ),
-    rule(
-        Rule::GatheredResults,
-        "gathered-results",
-        Stage::Layout,
-        "an all-gathered result of the function is gathered in the heap and copied (TPU)",
+        "a reduce-scatter is an all-reduce that its users slice, unless shards are whole tiles (TPU)",
         MEASURED,
     ),
     rule(
@@ -266,8 +242,8 @@ pub const RULES: &[RuleInfo] = &[
         Rule::Fragmentation,
         "fragmentation",
         Stage::Allocate,
-        "the heap is larger than the live bytes",
-        MEASURED,
+        "the heap loses half as much between buffers as a best fit in execution order",
+        "XLA HeapSimulator; buffer assignments of libtpu 0.0.51 lose 0 to 11 %, in programs in which a best fit loses most",
     ),
     rule(
         Rule::FastMemory,
@@ -364,11 +340,6 @@ impl Model {
     #[must_use]
     pub fn new(machine: Machine, rules: RuleSet) -> Model {
         Model { machine, rules, ..Model::default() }
-    }
-
-    /// Returns the expected heap size of temporaries with a peak of `live` bytes.
-    pub(super) fn heap(self, live: u64) -> u64 {
-        if self.rules.contains(Rule::Fragmentation) { self.machine.heap(live) } else { live }
     }
 }
 

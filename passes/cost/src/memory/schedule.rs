@@ -14,10 +14,6 @@ use super::stages::Estimate;
 /// distances, the TPU compiler was observed to keep program order.
 pub(super) const FAR_BEHIND: u32 = 32;
 
-/// The distance, in operations, beyond which a reduction to a tiny result is scheduled as early as possible. At shorter distances, the
-/// TPU compiler was observed to keep program order.
-const LAYERS_BEHIND: u32 = 512;
-
 /// The result of a reduction is tiny if it is at most this fraction (1/1024) of its operand.
 const NEXT_TO_NOTHING: u64 = 1024;
 
@@ -49,8 +45,7 @@ impl Estimate<'_> {
             let is_result = data.results.iter().all(|v| outside.contains(v));
             let number = number as u32;
             let is_early_result = may_move && is_result && self.program.applies(Rule::EarlyResults);
-            let is_reduced_early =
-                !is_fused && ready + LAYERS_BEHIND < number && self.makes_little(op, region);
+            let is_reduced_early = !is_fused && self.makes_little(op, region);
             self.ready[op.index()] = if is_fused || is_early_result || is_reduced_early {
                 ready
             } else if may_move

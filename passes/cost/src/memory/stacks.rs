@@ -12,8 +12,6 @@
 //!
 //! Gathers in loops may read blocks of several dimensions from an argument, such as the frames of a batch. The argument is then copied to a
 //! layout in which the indexed dimension is not tiled.
-//!
-//! If the rows of a stack are [`narrowed`], the copy has the narrower type.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_analysis::analysis::carried::arguments_in_loops;
@@ -22,26 +20,26 @@ use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
 
 use super::kinds::moves_blocks;
 use super::machine::Machine;
-use super::narrowed::{self, narrowed};
 use super::rules::{Model, Rule};
 
-/// Returns the arguments of a function that are copied to another layout or type before loops, with the bytes of each copy.
-pub(super) fn copied(module: &Module, body: RegionId, model: Model) -> FxHashMap<ValueId, u64> {
+/// The copies of stacks, and of rows of them.
+#[derive(Default)]
+pub(super) struct Copied {
+    /// The arguments of a function that are copied to another layout or type before loops, with the bytes of each copy.
+    pub(super) stacks: FxHashMap<ValueId, u64>,
+    /// The all-gathered rows of stacks that are copied back to the layout that matmuls read.
+    pub(super) rows: FxHashSet<ValueId>,
+}
+
+/// Returns the copies of stacks and rows in a function.
+pub(super) fn copied(module: &Module, body: RegionId, model: Model) -> Copied {
     let Model { machine, rules, .. } = model;
     let is = arguments_in_loops(module, body, |kind| matches!(kind, OpKind::OptimizationBarrier));
-    let stacks = Stacks {
-        module,
-        machine,
-        narrowed: if rules.contains(Rule::StackTypes) {
-            narrowed(module, body, &is)
-        } else {
-            FxHashSet::default()
-        },
-    };
-    let mut copied: FxHashMap<ValueId, u64> =
-        stacks.narrowed.iter().map(|&arg| (arg, stacks.bytes(arg))).collect();
+    let stacks = Stacks { module, machine };
+    let mut copied: FxHashMap<ValueId, u64> = FxHashMap::default();
+    let mut rows = FxHashSet::default();
     if !rules.contains(Rule::StackLayouts) {
-        return copied;
+        return Copied { stacks: copied, rows };
     }
     // Maps a value to the argument of which it is a row.
     let mut row_of: FxHashMap<ValueId, ValueId> = FxHashMap::default();
@@ -64,6 +62,7 @@ pub(super) fn copied(module: &Module, body: RegionId, model: Model) -> FxHashMap
                     && let Some(bytes) = stacks.bytes_gathered(arg, *part, *dim as usize)
                 {
                     copied.insert(arg, bytes);
+                    rows.extend(&data.results);
                 }
                 for (operand, &result) in data.operands.iter().zip(&data.results) {
                     hand_on(&mut row_of, operand, result);
@@ -94,35 +93,26 @@ pub(super) fn copied(module: &Module, body: RegionId, model: Model) -> FxHashMap
             _ => {}
         }
     }
-    copied
+    Copied { stacks: copied, rows }
 }
 
 /// The stacks of a function.
 struct Stacks<'m> {
     module: &'m Module,
     machine: Machine,
-    narrowed: FxHashSet<ValueId>,
 }
 
 impl Stacks<'_> {
-    /// Returns the bits per element of a copy of an argument.
-    fn bits(&self, arg: ValueId) -> u32 {
-        if self.narrowed.contains(&arg) {
-            return narrowed::TO.bits();
-        }
-        self.module.stored(arg).map_or(0, |ty| ty.dtype.bits())
-    }
-
     /// Returns the bytes of a copy of an argument.
     fn bytes(&self, arg: ValueId) -> u64 {
-        self.module.stored(arg).map_or(0, |ty| self.machine.bytes(ty, self.bits(arg), None))
+        self.module.stored(arg).map_or(0, |ty| self.machine.bytes_of_argument(ty))
     }
 
     /// Returns the bytes of a copy of an argument whose rows are all-gathered along `dim`; `None` if its layout needs no copy.
     fn bytes_gathered(&self, arg: ValueId, row: ValueId, dim: usize) -> Option<u64> {
         let ty = self.module.stored(arg)?;
         let dim = (ty.shape.len() + dim).checked_sub(self.module.rank(row))?;
-        self.machine.bytes_gathered(ty, self.bits(arg), dim)
+        self.machine.bytes_gathered(ty, ty.dtype.bits(), dim)
     }
 }
 

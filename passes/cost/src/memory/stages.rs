@@ -6,9 +6,8 @@ use shardc_ir::{EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 use smallvec::SmallVec;
 
 use super::allocate::{Buffer, Heap, Timeline, live};
-use super::kinds::is_from_nothing;
 use super::program::Program;
-use super::rules::{Model, Rule};
+use super::rules::Model;
 
 /// A program point: the index of an operation in a region, then the index of an operation in one of its regions, and so on. Empty if no
 /// buffer is live.
@@ -39,9 +38,6 @@ pub(super) struct Alive {
 
 /// The limit on fused operations that are visited to find the operands of a fusion.
 const LOOKED_AT: usize = 40;
-
-/// The maximum bytes of a negligible operand, such as the key of random bits.
-const LITTLE: u64 = 4096;
 
 /// The liveness analysis of one function.
 pub(super) struct Estimate<'m> {
@@ -102,7 +98,7 @@ impl<'m> Estimate<'m> {
         let returned = region.ops.last().map(|&last| &self.module.ops[last]);
         let returned = returned.filter(|last| matches!(last.kind, OpKind::Return));
         let results = returned.into_iter().flat_map(|last| last.operands.iter().copied());
-        let results = results.filter(|&value| !self.program.is_gathered(value));
+        let results = results.filter(|value| !self.program.beside_argument.contains(value));
         let outside = region.args.iter().copied().chain(results).collect();
         self.region(body, &outside)
     }
@@ -164,15 +160,6 @@ impl<'m> Estimate<'m> {
             return None;
         }
         let mut most = Peak::default();
-        if self.is_one_operation(op) {
-            // The body has no buffers, but which of its operations are fused is of interest.
-            let done = self.done.take();
-            for &inner in &data.regions {
-                self.region(inner, &outside_of(self.module, inner, &data.kind));
-            }
-            self.done = done;
-            return Some(most);
-        }
         for &inner in &data.regions {
             let peak = self.region(inner, &outside_of(self.module, inner, &data.kind));
             if peak.bytes > most.bytes {
@@ -180,28 +167,6 @@ impl<'m> Estimate<'m> {
             }
         }
         Some(most)
-    }
-
-    /// Whether a TPU computes the whole body of a loop with one in-place operation. This holds if all large tensors of the body have the
-    /// same shape and are computed element-wise, as in the rounds of a random bit generator.
-    fn is_one_operation(&self, op: OpId) -> bool {
-        let module = self.module;
-        let data = &module.ops[op];
-        let Some(&body) = data.regions.get(1).filter(|_| matches!(data.kind, OpKind::While)) else {
-            return false;
-        };
-        let mut shapes: Vec<&[i64]> = Vec::new();
-        let is_large = |v: &ValueId| self.program.weight(*v) > LITTLE;
-        let is_one = self.program.applies_on_tpu(Rule::ElementwiseLoops)
-            && module.regions[body].ops.iter().all(|&inner| {
-                let inner_data = &module.ops[inner];
-                let large: Vec<ValueId> = inner_data.results.iter().copied().filter(is_large).collect();
-                shapes.extend(large.iter().map(|&v| module.shape(v)));
-                let is_small = large.is_empty();
-                inner_data.kind.collective().is_none()
-                    && (is_small || is_from_nothing(&inner_data.kind) || self.program.is_elementwise(inner))
-            });
-        is_one && !shapes.is_empty() && shapes.iter().all(|&shape| shape == shapes[0])
     }
 
     /// Calls `read` for each operand of an operation and of the operations nested in its regions.

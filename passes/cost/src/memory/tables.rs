@@ -73,16 +73,15 @@ pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usiz
     TABLE / 4 * quarters as u64
 }
 
-/// Returns the interval of a heap of tables. Not each prefetch and eviction that the compiler could insert pays, so that a tenth of the
-/// tables is uncertain. If the live range of a few more temporaries would exceed the fast memory, the temporaries may be in main memory.
+/// Returns the interval of a heap of tables. Not each prefetch and eviction that the compiler could insert pays, so that a fifth of the
+/// tables is uncertain. If the temporaries may need more than the fast memory, the rest is in main memory.
 pub(super) fn interval(tables: u64, heap: &HeapInterval, machine: Machine) -> HeapInterval {
-    let is_close = !machine.has_fast_memory_for(heap.high);
-    let high = tables.saturating_add(tables / 10);
+    let (few, rest) = (tables / 5, heap.high.saturating_sub(machine.fast_memory()));
     HeapInterval {
-        low: tables - tables / 10,
+        low: tables - few,
         expected: tables,
-        high: if is_close { high.max(heap.high) } else { high },
-        width: Width { allocation: tables / 5, ..Width::default() },
+        high: tables.saturating_add(few).saturating_add(rest),
+        width: Width { allocation: 2 * few, fast_memory: rest, ..Width::default() },
     }
 }
 

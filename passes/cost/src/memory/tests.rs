@@ -400,69 +400,13 @@ fn a_stack_with_gathers_of_partial_tiles_is_copied() {
     let copied = |part: u32| of(Machine::of("v5p"), part, 2 * part) - of(Machine::of("cpu"), part, 2 * part);
     let rows = |features: u64| features * 4 * 64 * 4;
     let padding = rows(128 - 96) + rows(256 - 192);
-    assert_eq!(copied(96), 4 * 2 * rows(96) + padding, "the stack, and rows with features along the lanes");
+    let expected = 4 * 2 * rows(96) + padding + rows(256);
+    assert_eq!(
+        copied(96),
+        expected,
+        "the stack, rows with features along the lanes, and a copy of the gathered row"
+    );
     assert_eq!(copied(128), 0, "whole tiles");
-}
-
-#[test]
-fn a_stack_with_narrowed_rows_is_copied_to_the_narrow_type() {
-    let of = |machine: Machine, last: &str| {
-        let body = format!(
-            "%h = stablehlo.reshape %row : (tensor<1x8x128xf32>) -> tensor<8x128xf32>
-            %0 = stablehlo.convert %h : (tensor<8x128xf32>) -> tensor<8x128xbf16>
-            %1 = stablehlo.dot_general %0, %0, contracting_dims = [1] x [1] : (tensor<8x128xbf16>, tensor<8x128xbf16>) -> tensor<8x8xf32>
-            {last}"
-        );
-        of_rows(machine, "4x8x128xf32", "8x8xf32", &body)
-    };
-    let narrow = "%y = stablehlo.add %1, %1 : tensor<8x8xf32>";
-    let wide = "%2 = stablehlo.slice %h [0:8, 0:8] : (tensor<8x128xf32>) -> tensor<8x8xf32>
-                %y = stablehlo.add %1, %2 : tensor<8x8xf32>";
-    assert_eq!(of(Machine::of("v5p"), narrow) - of(Machine::of("v5p"), wide), 4 * 8 * 128 * 2);
-}
-
-#[test]
-fn a_gathered_result_and_its_donated_argument_are_copied_on_a_tpu() {
-    let of = |machine: Machine, whole: &str, part: &str, attributes: &str| {
-        let text = format!(
-            "func.func @main(%p: tensor<{whole}xf32> {attributes}, %part: tensor<{part}xf32>) -> tensor<{whole}xf32> {{
-            %0 = \"stablehlo.all_gather\"(%part) <{{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}}> : (tensor<{part}xf32>) -> tensor<{whole}xf32>
-            return %0 : tensor<{whole}xf32> }}"
-        );
-        let module = shardc_stablehlo::parse(&text).unwrap();
-        temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
-    };
-    let (whole, aliased) = (16 * 256 * 4, "{tf.aliasing_output = 0 : i32}");
-    assert_eq!(of(Machine::of("v5p"), "16x256", "16x128", ""), whole);
-    assert_eq!(of(Machine::of("v5p"), "16x256", "16x128", aliased), 2 * whole);
-    assert_eq!(of(Machine::of("v5p"), "16x250", "16x125", aliased), whole, "in another layout, and copied");
-    assert_eq!(of(Machine::of("cpu"), "16x256", "16x128", aliased), 0);
-}
-
-#[test]
-fn rows_of_a_gradient_are_padded_only_before_its_copy() {
-    let of = |width: i64, update: &str| {
-        let text = format!(
-            "func.func @main(%x: tensor<4096x{width}xf32> {{tf.aliasing_output = 0 : i32}}, %at: tensor<8x1xi32>, %added: tensor<8x{width}xf32>) -> tensor<4096x{width}xf32> {{
-                %z = stablehlo.constant dense<0.0> : tensor<4096x{width}xf32>
-                %0 = \"stablehlo.scatter\"(%z, %at, %added) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> ({{
-                ^bb0(%l: tensor<f32>, %r: tensor<f32>):
-                  %s = stablehlo.add %l, %r : tensor<f32>
-                  stablehlo.return %s : tensor<f32>
-                }}) : (tensor<4096x{width}xf32>, tensor<8x1xi32>, tensor<8x{width}xf32>) -> tensor<4096x{width}xf32>
-                {update}
-                return %1 : tensor<4096x{width}xf32>
-            }}"
-        );
-        let module = shardc_stablehlo::parse(&text).unwrap();
-        temporaries_with_calls(&module, module.entry().unwrap(), Machine::of("v5e"), &|_| 0)
-    };
-    let bytes = |lanes: u64| 4 * 4096 * lanes;
-    let subtracted = |width| format!("%1 = stablehlo.subtract %x, %0 : tensor<4096x{width}xf32>");
-    assert_eq!(of(256, &subtracted(256)), bytes(256), "whole tiles are not copied");
-    assert_eq!(of(8, &subtracted(8)), bytes(128) + bytes(8));
-    // A value that is not a gradient keeps its layout.
-    assert_eq!(of(8, "%1 = stablehlo.reverse %0, dims = [0] : tensor<4096x8xf32>"), bytes(128));
 }
 
 #[test]
@@ -564,31 +508,73 @@ fn block_lookups_read_a_copy_without_tiles_along_the_index() {
 }
 
 #[test]
-fn far_reductions_to_almost_nothing_run_early() {
-    let of = |between: u32| {
-        let mut text = "%0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-            %z = stablehlo.constant dense<0.0> : tensor<f32>
-            %c0 = stablehlo.custom_call @C(%v) : (tensor<8xf32>) -> tensor<8xf32>\n"
-            .to_owned();
-        for at in 1..=between {
-            writeln!(
-                text,
-                "%c{at} = stablehlo.custom_call @C(%c{}) : (tensor<8xf32>) -> tensor<8xf32>",
-                at - 1
-            )
-            .unwrap();
-        }
-        on_a_tpu(&format!(
-            "func.func @main(%x: tensor<2048x2048xf32>, %v: tensor<8xf32>) -> (tensor<2048xf32>, tensor<8xf32>, tensor<2048x2048xf32>) {{
-                {text}
-                %y = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-                %w = stablehlo.custom_call @C(%y) : (tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-                %sum = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<2048x2048xf32>, tensor<f32>) -> tensor<2048xf32>
-                return %sum, %c{between}, %w : tensor<2048xf32>, tensor<8xf32>, tensor<2048x2048xf32>
-            }}"
-        ))
-    };
+fn reductions_to_almost_nothing_run_early() {
+    let text = "func.func @main(%x: tensor<2048x2048xf32>) -> (tensor<2048xf32>, tensor<2048x2048xf32>) {
+        %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+        %z = stablehlo.constant dense<0.0> : tensor<f32>
+        %y = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+        %w = stablehlo.custom_call @C(%y) : (tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+        %sum = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<2048x2048xf32>, tensor<f32>) -> tensor<2048xf32>
+        return %sum, %w : tensor<2048xf32>, tensor<2048x2048xf32> }";
+    let of = |rules| peak(text, rules);
     let matrix = 4 * 2048 * 2048;
-    assert!(of(8) >= 2 * matrix, "program order");
-    assert!(of(600) < 2 * matrix);
+    let rules = RuleSet::default().without(Rule::EarlyResults).without(Rule::EarlyFrees);
+    assert!(of(rules) < 2 * matrix);
+    assert!(of(rules.without(Rule::EarlyReductions)) >= 2 * matrix, "program order");
+}
+
+/// Returns the peak of a program on a TPU v5e.
+fn peak(text: &str, rules: RuleSet) -> u64 {
+    let module = shardc_stablehlo::parse(text).unwrap();
+    let main = module.entry().unwrap();
+    let body = module.funcs[main].body.unwrap();
+    Estimate::new(&module, main, body, Model::new(Machine::of("v5e"), rules), &|_| 0).peak(body).bytes
+}
+
+#[test]
+fn a_sum_of_partial_tiles_is_whole_in_memory() {
+    let of = |part: u32, barrier: &str| {
+        let whole = 8 * part;
+        let text = format!(
+            "func.func @main(%x: tensor<512x{whole}xf32>, %p: tensor<512x{part}xf32>) -> tensor<512x{part}xf32> {{
+            %g = stablehlo.custom_call @C(%x) : (tensor<512x{whole}xf32>) -> tensor<512x{whole}xf32>
+            %s = \"stablehlo.reduce_scatter\"(%g) <{{replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>, scatter_dimension = 1 : i64}}> ({{
+            ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+              %c = stablehlo.add %a, %b : tensor<f32>
+              stablehlo.return %c : tensor<f32>
+            }}) : (tensor<512x{whole}xf32>) -> tensor<512x{part}xf32>
+            {barrier}
+            %q = stablehlo.custom_call @C(%s) : (tensor<512x{part}xf32>) -> tensor<512x{part}xf32>
+            %r = stablehlo.subtract %p, %q : tensor<512x{part}xf32>
+            return %r : tensor<512x{part}xf32> }}"
+        );
+        peak(&text, RuleSet::default())
+    };
+    let bytes = |columns: u64| 4 * 512 * columns;
+    assert_eq!(of(128, ""), bytes(8 * 128) + bytes(128), "whole tiles");
+    assert_eq!(of(200, ""), 2 * bytes(8 * 200), "the sum has the size of the operand");
+    let barrier = "%t = stablehlo.optimization_barrier %s : tensor<512x200xf32>";
+    assert!(of(200, barrier) < 2 * bytes(8 * 200), "the barrier needs the shard");
+}
+
+#[test]
+fn a_loop_result_is_not_written_over_an_argument_that_the_loop_reads() {
+    let of = |attribute: &str| {
+        let text = format!(
+            "func.func @main(%x: tensor<4x512x512xf32> {attribute}) -> tensor<4x512x512xf32> {{
+            %n = stablehlo.constant dense<0> : tensor<i32>
+            %none = stablehlo.constant dense<0.0> : tensor<4x512x512xf32>
+            %r:3 = stablehlo.while(%i = %n, %xs = %x, %ys = %none) : tensor<i32>, tensor<4x512x512xf32>, tensor<4x512x512xf32> cond {{
+              %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+              stablehlo.return %c : tensor<i1>
+            }} do {{
+              %row = stablehlo.dynamic_slice %xs, %i, %n, %n, sizes = [1, 512, 512] : (tensor<4x512x512xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x512x512xf32>
+              %new = stablehlo.dynamic_update_slice %ys, %row, %i, %n, %n : (tensor<4x512x512xf32>, tensor<1x512x512xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<4x512x512xf32>
+              stablehlo.return %i, %xs, %new : tensor<i32>, tensor<4x512x512xf32>, tensor<4x512x512xf32>
+            }}
+            return %r#2 : tensor<4x512x512xf32> }}"
+        );
+        peak(&text, RuleSet::default())
+    };
+    assert_eq!(of("{tf.aliasing_output = 0 : i32}") - of(""), 4 * 4 * 512 * 512);
 }

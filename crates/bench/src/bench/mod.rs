@@ -50,6 +50,9 @@ pub(crate) struct BenchArgs {
     /// summary to docs/QUALITY.md.
     #[arg(long)]
     update: bool,
+    /// With --only memory, print the error of the memory estimate without each rule of the model.
+    #[arg(long)]
+    ablation: bool,
     /// The number of runs of each compared program.
     #[arg(long, default_value_t = 5)]
     runs: usize,

@@ -1,8 +1,9 @@
 //! shardc's estimate of device memory, compared with the memory that the TPU compiler reports.
 //!
 //! The compiler takes minutes, so its results for each program are stored in `tests/memory.json`, which a test also reads. `--tpu` compiles
-//! the named programs, or all programs, and rewrites the file.
+//! the named programs, or all programs, and rewrites the file. `--ablation` prints the error of the estimates without each rule instead.
 
+mod sets;
 mod strategies;
 
 use std::{
@@ -25,6 +26,9 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let shardc = process::step("build shardc", program::shardc)?;
     if args.tpu {
         setup::run(&[])?;
+    }
+    if args.ablation {
+        return sets::ablation(workspace, args, &shardc, &json);
     }
     let mut table = String::from(
         "| program | slice | TPU compiler | arguments | temporaries | estimate | temporaries | ratio |\n|---|---|---:|---:|---:|---:|---:|---:|\n",
@@ -55,7 +59,8 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         notes.extend(note(program));
     }
     let strategies = strategies::table(workspace, args, &shardc, &mut json)?;
-    let table = format!("{table}\n{}\n\n{strategies}", notes.join("\n"));
+    let sets = sets::tables(workspace, args, &shardc, &mut json)?;
+    let table = format!("{table}\n{}\n\n{strategies}{sets}", notes.join("\n"));
     if args.tpu {
         let text = format!("{}\n", serde_json::to_string_pretty(&json)?);
         fs::write(memory::file(), text).context("writing tests/memory.json")?;
@@ -100,7 +105,6 @@ fn row(workspace: &Workspace, shardc: &Path, program: &Value) -> Result<String> 
     let ours = estimated(&mut command(shardc, "partition", &file_of(workspace, program)?, program))?;
     let theirs = &program["compiler"];
     let (need, peak) = (memory::need(theirs)?, bytes(&ours, "peak")?);
-    let short = |n| page::three_digits(n, &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3)]);
     let mut line = String::new();
     let _ = writeln!(
         line,
@@ -115,4 +119,8 @@ fn row(workspace: &Workspace, shardc: &Path, program: &Value) -> Result<String> 
         peak / need
     );
     Ok(line)
+}
+
+fn short(bytes: f64) -> String {
+    page::three_digits(bytes, &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3)])
 }

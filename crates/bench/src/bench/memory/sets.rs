@@ -163,7 +163,7 @@ pub(super) fn ablation(
         let mut cells = String::new();
         for (set, programs) in &sets {
             let ratios: Vec<f64> = programs.iter().map(|it| it.ratio(rules)).collect::<Result<_>>()?;
-            let squares: f64 = ratios.iter().map(|ratio| ratio.ln().powi(2)).sum();
+            let squares: f64 = ratios.iter().map(|ratio| ratio.ln() * ratio.ln()).sum();
             let inside = ratios.iter().filter(|ratio| BAND.contains(ratio)).count();
             let deviation = 100.0 * (squares / ratios.len().max(1) as f64).sqrt();
             let _ = write!(cells, "  {set}: {inside} of {} in the band, {deviation:.1} %", ratios.len());

@@ -142,10 +142,9 @@ impl<'m> Estimate<'m> {
         let mut elsewhere: FxHashSet<ValueId> = FxHashSet::default();
         for (at, step) in (0..).zip(&*steps) {
             if step.kind == StepKind::Kernel {
-                for &value in &step.kernel.writes {
-                    let bytes = module.stored(value).map_or(0, |ty| self.machine.bytes_of_argument(ty));
-                    candidates.entry(value).or_insert(Candidate { bytes, first: at, last: at });
-                }
+                let bytes = |value| module.stored(value).map_or(0, |ty| self.machine.bytes_of_argument(ty));
+                let written = step.kernel.writes.iter();
+                candidates.extend(written.map(|&v| (v, Candidate { bytes: bytes(v), first: at, last: at })));
             }
             for value in step.kernel.reads.iter().chain(&captured(module, step.op)) {
                 if let Some(candidate) = candidates.get_mut(value) {

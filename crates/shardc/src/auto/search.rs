@@ -28,6 +28,9 @@ const FOR_MESHES: f64 = 0.6;
 /// simplest is chosen, because it is the easiest to maintain.
 const SIGNIFICANT: f64 = 0.01;
 
+/// The result of an evaluation, once there is one.
+type Evaluated = Option<Result<Option<Score>, Error>>;
+
 /// Evaluates candidates, and remembers their estimates.
 pub(super) struct Search<'a> {
     problem: &'a Problem,
@@ -180,8 +183,7 @@ impl<'a> Search<'a> {
         let is_complete = new.len() <= left;
         new.truncate(left);
         let next = AtomicUsize::new(0);
-        let found: Mutex<Vec<Option<Result<Option<Score>, Error>>>> =
-            Mutex::new((0..new.len()).map(|_| None).collect());
+        let found: Mutex<Vec<Evaluated>> = Mutex::new((0..new.len()).map(|_| None).collect());
         let problem = self.problem;
         let work = || {
             loop {

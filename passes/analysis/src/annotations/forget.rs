@@ -1,8 +1,7 @@
 //! Removes the meshes and shardings of a program, so that others can be chosen.
 
-use indexmap::IndexMap;
-use shardc_ir::discardable::NUM_PARTITIONS;
-use shardc_ir::{Diagnostic, Module, OpKind, PackedOption, Rewriter, ShardingTable};
+use shardc_ir::discardable::{NUM_PARTITIONS, SHARDING};
+use shardc_ir::{Diagnostic, Module, OpId, OpKind, PackedOption, Rewriter};
 
 /// Removes meshes, shardings of values and results, sharding constraints, reshards, propagation barriers and sharding groups. Does nothing
 /// to sharding rules of custom calls, which do not depend on a mesh.
@@ -39,10 +38,20 @@ pub fn forget_shardings(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     for func in module.funcs.values_mut() {
         func.res_shardings.fill(PackedOption::default());
     }
-    module.shardings = ShardingTable::default();
+    let ops: Vec<OpId> = module.bodies().flat_map(|body| module.walk(body)).collect();
+    for op in ops {
+        let op = &mut module.ops[op];
+        // The sharding attribute of an operation without results names the device that runs the operation.
+        op.attrs.remove(SHARDING);
+        match &mut op.kind {
+            OpKind::DataFlowEdge(sharding) => *sharding = None,
+            OpKind::NamedComputation(spec) => (spec.in_shardings, spec.out_shardings) = (None, None),
+            _ => {}
+        }
+    }
+    module.shardings.clear_values();
     module.attrs.remove(NUM_PARTITIONS);
-    module.meshes.clear();
-    module.mesh_names = IndexMap::new();
+    module.mesh_names.clear();
     Ok(())
 }
 

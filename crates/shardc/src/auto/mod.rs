@@ -1,7 +1,7 @@
 //! Chooses the mesh and the shardings of a program for a target.
 //!
-//! [`Compiler::auto`] searches for the assignment that minimizes the estimated time of one execution among those whose memory fits. What the
-//! user fixed is kept: the mesh, and annotations of arguments and results.
+//! [`Compiler::auto`] searches for the assignment that minimizes the estimated time of one execution among those whose memory fits. It
+//! keeps the mesh and the annotations of arguments and results that are given.
 //!
 //! The search ([`search`]) is local and deterministic. A *candidate* is a mesh whose axes have purposes (data, tensor, context and expert
 //! parallelism), a strategy of [`crate::strategy`], and shardings of groups of arguments that replace those of the strategy. Arguments of

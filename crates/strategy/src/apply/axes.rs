@@ -27,7 +27,7 @@ const CONTEXT: [&str; 5] = ["context", "cp", "sequence", "seq", "sp"];
 /// Names of expert-parallel axes.
 const EXPERT: [&str; 3] = ["expert", "experts", "ep"];
 
-/// What a strategy uses a mesh axis for.
+/// The use of a mesh axis by a strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AxisPurpose {
     /// The axis shards the batch and, according to the strategy, parameters and optimizer state.

@@ -236,6 +236,7 @@ pub(crate) fn prepare(
     if how.auto {
         let rest = search::without_shardings(annotations);
         let compiler = compiler(&rest, Some(how))?;
+        specialize(&mut module, annotations.entry.as_deref(), &annotations.symbolic, source)?;
         let module = search::annotate(&compiler, module, source, annotations, how)?;
         return Ok(Prepared { compiler, module, warnings: Vec::new() });
     }

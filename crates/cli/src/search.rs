@@ -12,7 +12,6 @@ use shardc_passes::annotations::spec::{MeshSpec, SpecError};
 
 use crate::args::{AnnotationArgs, HowArgs, SymbolicArgs};
 use crate::failure::{Failure, usage};
-use crate::job;
 use crate::source::Source;
 use crate::target::Chosen;
 use crate::words::COMMAND_LINE;
@@ -41,7 +40,7 @@ pub(crate) fn without_shardings(annotations: &AnnotationArgs) -> AnnotationArgs 
     AnnotationArgs { mesh: None, spec: Vec::new(), symbolic, ..annotations.clone() }
 }
 
-/// Annotates a program by a search, for the option `--auto`.
+/// Annotates a program with static shapes by a search, for the option `--auto`.
 pub(crate) fn annotate(
     compiler: &Compiler,
     module: Module,
@@ -56,8 +55,6 @@ pub(crate) fn annotate(
         memory: how.memory.filter(|&bytes| bytes > 0),
         ..options(&source.name, annotations, Arc::clone(target))?
     };
-    let mut module = module;
-    job::specialize(&mut module, annotations.entry.as_deref(), &annotations.symbolic, source)?;
     let Auto { module, .. } = compiler.auto(module, &options).map_err(|e| source.explain(&e))?;
     Ok(module)
 }

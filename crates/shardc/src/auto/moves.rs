@@ -12,7 +12,7 @@ use super::problem::Problem;
 /// The number of groups of arguments, those with the most bytes, that are moved one by one.
 const GROUPS: usize = 16;
 
-/// Shardings that a search begins with.
+/// The strategies that a search begins with.
 const BASES: [Sharding; 2] = [Sharding::FullShard, Sharding::NoShard];
 
 /// The sharding strategies of a training step without node axis.
@@ -27,7 +27,7 @@ pub(super) fn seeds(problem: &Problem) -> Vec<Candidate> {
         None => meshes(&problem.purposes, problem.target.num_devices() as i64),
     };
     let mut seeds = Vec::new();
-    // The strategies of parameters differ only if there is an update of parameters, or something to all-gather.
+    // Parameters are all-gathered before their use, or kept whole; forward programs have both choices too.
     for axes in &meshes {
         seeds.extend(BASES.map(|sharding| Candidate::new(axes.clone(), sharding)));
     }

@@ -81,6 +81,7 @@ pub mod plan;
 mod report;
 pub mod rules;
 pub mod snapshot;
+mod spec_text;
 #[cfg(feature = "strategy")]
 pub mod strategy;
 #[cfg(feature = "runtime")]

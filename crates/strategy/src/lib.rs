@@ -20,7 +20,7 @@ mod units;
 mod words;
 
 pub use accelerate::{Accelerate, ModelSettings, Question, config_text, next_question};
-pub use apply::{ApplyStep, AxisPurpose, apply, apply_observed, apply_units};
+pub use apply::{ApplyStep, AxisPurpose, BATCH_FIRST, THEN_STATE, apply, apply_observed, apply_units};
 pub use formulas::{PerParameter, SentBytes, StoredBytes, sent_bytes, stored_bytes};
 pub use lora::{
     Adapted, Adapter, Bias, Layers, LinearMap, Lora, Parameters, Patterns, Reform, Side, Step, Targets,

@@ -5,8 +5,8 @@
 
 // CHECK: strategy {{hybrid|full}}_shard auto_wrap
 // CHECK: memory up to {{.*}} of 100.0 MiB
-// CHECK-NOT: DOES NOT FIT
-// NONE: IT DOES NOT FIT
+// CHECK-NOT: it does not fit
+// NONE: it does not fit; use more devices or smaller batches
 
 func.func @main(
     %w: tensor<4096x4096xf32> {tf.aliasing_output = 0 : i32},

@@ -8,17 +8,14 @@ use shardc_passes::annotations::remesh::replace_mesh;
 use shardc_passes::annotations::spec::annotate_on;
 use shardc_passes::gspmd::import_gspmd;
 use shardc_passes::transforms::inline::inline_calls;
-use shardc_strategy::{Role, Roles, Sharding, apply, roles_of_any};
+use shardc_strategy::{BATCH_FIRST, Role, Roles, Sharding, THEN_STATE, apply, roles_of_any};
 use shardc_target::Target;
 
 use super::AutoOptions;
 use super::candidate::{Candidate, Dims, Purpose};
 use super::groups::{Group, groups};
+use crate::plan::wrong_devices;
 use crate::{Compiler, Error};
-
-/// The priority in propagation of arguments with examples, and of all others.
-const BATCH_FIRST: u32 = 0;
-const THEN_STATE: u32 = 1;
 
 /// The program, and what is known about it before the search.
 pub(super) struct Problem {
@@ -78,7 +75,11 @@ impl Problem {
         };
         match mesh {
             Some(mesh) => {
-                check_devices(module.meshes[mesh].num_devices(), &target)?;
+                let devices = module.meshes[mesh].num_devices();
+                if devices != target.num_devices() {
+                    let hint = "give a mesh with as many devices as the target, or remove that of the program (--ignore-shardings)";
+                    return Err(wrong_devices(devices, &target).hint(hint).into());
+                }
                 annotate_on(&mut module, mesh, &options.annotations).map_err(Error::Diagnostics)?;
             }
             None if options.annotations.is_empty() => {}
@@ -203,13 +204,4 @@ impl Problem {
         let memory = output.memory().high;
         Ok(Some(Score { seconds, memory, fits: self.limit == 0 || memory <= self.limit }))
     }
-}
-
-fn check_devices(devices: usize, target: &Target) -> Result<(), Diagnostic> {
-    if devices == target.num_devices() {
-        return Ok(());
-    }
-    let message = format!("the mesh has {devices} devices, but {target} has {}", target.num_devices());
-    Err(Diagnostic::invalid("SH1601", message)
-        .hint("give a mesh with as many devices as the target, or ignore the shardings of the program"))
 }

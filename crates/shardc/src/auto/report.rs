@@ -3,7 +3,7 @@
 //! Bytes and seconds are those of one device in one execution of the program.
 
 use serde::Serialize;
-use shardc_ir::{AxisRef, Mesh, Module, TensorSharding};
+use shardc_ir::{AxisRef, Mesh, Module};
 use shardc_passes::annotations::spec::MeshSpec;
 
 use super::AutoOptions;
@@ -12,6 +12,7 @@ use super::candidate::Candidate;
 use super::problem::{Problem, Score};
 use super::search::Search;
 use crate::folding::fold;
+use crate::spec_text::{dims_text, spec_text};
 
 /// The number of candidates that are listed.
 const LISTED: usize = 8;
@@ -195,14 +196,6 @@ fn arguments(problem: &Problem, module: &Module) -> Vec<ArgumentReport> {
     groups.collect()
 }
 
-fn spec_text(sharding: &TensorSharding, mesh: &Mesh) -> String {
-    let dims = sharding.dims.iter().map(|dim| match dim.axes.as_slice() {
-        [] => "-".to_owned(),
-        axes => axes.iter().map(|&axis| mesh.axis_text(axis)).collect::<Vec<_>>().join("+"),
-    });
-    dims.collect::<Vec<_>>().join(",")
-}
-
 /// The choices, each with the best evaluated candidate that differs in it.
 fn choices(problem: &Problem, search: &Search<'_>, best: &Candidate) -> Vec<ChoiceReport> {
     let ranked = search.ranked();
@@ -238,14 +231,9 @@ fn choices(problem: &Problem, search: &Search<'_>, best: &Candidate) -> Vec<Choi
         candidate.placed.get(&group).map_or_else(
             || "as in the strategy".to_owned(),
             |dims| {
-                let dims = dims.iter().map(|axes| match axes.as_slice() {
-                    [] => "-".to_owned(),
-                    axes => {
-                        let names = axes.iter().map(|&axis| mesh.axis_text(AxisRef::whole(axis)));
-                        names.collect::<Vec<_>>().join("+")
-                    }
-                });
-                dims.collect::<Vec<_>>().join(",")
+                let dims: Vec<Vec<AxisRef>> =
+                    dims.iter().map(|axes| axes.iter().map(|&axis| AxisRef::whole(axis)).collect()).collect();
+                dims_text(dims.iter().map(Vec::as_slice), &mesh)
             },
         )
     };

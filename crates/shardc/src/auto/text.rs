@@ -29,7 +29,9 @@ impl AutoReport {
         let limit = match (self.limit, self.fits) {
             (0, _) => String::new(),
             (limit, true) => format!(" of {}", bytes_text(limit)),
-            (limit, false) => format!(" of {}: IT DOES NOT FIT", bytes_text(limit)),
+            (limit, false) => {
+                format!(" of {}: it does not fit; use more devices or smaller batches", bytes_text(limit))
+            }
         };
         let _ = writeln!(out, "  memory    up to {}{limit}", bytes_text(self.memory));
         self.write_arguments(&mut out);

@@ -18,6 +18,7 @@ use super::collectives::Served;
 use super::fold::groups;
 use super::report::{CollectiveReport, RemedyReport};
 use crate::folding::fold;
+use crate::spec_text::axes_text;
 use crate::{Compiler, Output};
 
 /// The maximum number of candidates for a group of collectives. Each is a partition of the program.
@@ -261,7 +262,7 @@ impl Explainer<'_> {
         let dims = sharding.dims.iter().enumerate().map(|(d, dim)| {
             let mut axes: Vec<String> = dim.axes.iter().map(|&axis| mesh.axis_text(axis)).collect();
             change(d, &mut axes);
-            if axes.is_empty() { "-".to_owned() } else { axes.join("+") }
+            axes_text(&axes)
         });
         dims.collect::<Vec<_>>().join(",")
     }

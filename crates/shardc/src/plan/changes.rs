@@ -15,6 +15,7 @@ use super::memory::is_collective;
 use super::report::ChangeReport;
 use super::{Measured, PlanOptions};
 use crate::folding::with_wildcards;
+use crate::spec_text::axes_text;
 use crate::{Compiler, InterfaceTensor, Output};
 
 /// The number of changes in a report.
@@ -168,10 +169,7 @@ impl Alike<'_> {
 
     /// The annotation of the arguments with other axes, which `axes_of` returns for each dimension.
     fn annotated(&self, axes_of: impl Fn(usize) -> Vec<String>) -> Option<(String, Annotation)> {
-        let dims = (0..self.first.sharding.dims.len()).map(|dim| match axes_of(dim) {
-            axes if axes.is_empty() => "-".to_owned(),
-            axes => axes.join("+"),
-        });
+        let dims = (0..self.first.sharding.dims.len()).map(|dim| axes_text(&axes_of(dim)));
         let spec = format!("{}={}", self.target, dims.collect::<Vec<_>>().join(","));
         Some((format!("--spec \"{spec}\""), spec.parse().ok()?))
     }

@@ -148,7 +148,7 @@ impl Compiler {
         let output = output.map_err(with_strategies)?.ok_or_else(stopped)?;
         let Some(func) = output.module.entry() else { return Err(module.no_entry().into()) };
         if output.num_devices() != target.num_devices() {
-            return Err(wrong_devices(&output, target).into());
+            return Err(wrong_devices(output.num_devices(), target).into());
         }
         let (values, measured) =
             both(|| memory::Values::of(&output, func), || Measured::of(&output, func, target));
@@ -193,9 +193,9 @@ fn with_strategies(error: Error) -> Error {
     }
 }
 
-fn wrong_devices(output: &Output, target: &Target) -> Diagnostic {
-    let (mesh, devices) = (output.num_devices(), target.num_devices());
-    let message = format!("the mesh has {mesh} devices, but {target} has {devices}");
+/// The error for a mesh that has another number of devices than the target.
+pub(crate) fn wrong_devices(mesh: usize, target: &Target) -> Diagnostic {
+    let message = format!("the mesh has {mesh} devices, but {target} has {}", target.num_devices());
     Diagnostic::invalid("SH1601", message).hint("give a mesh with as many devices as the target")
 }
 

@@ -5,8 +5,8 @@ use std::fmt::{Display, Write as _};
 use shardc_passes::report::byte_size::bytes_text;
 
 use super::diff::{Change, SnapshotDiff, TensorChange};
-use super::text::axes_text;
 use crate::plan::seconds_text;
+use crate::spec_text::axes_text;
 
 impl SnapshotDiff {
     /// The differences as text.

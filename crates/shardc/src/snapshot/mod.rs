@@ -51,6 +51,7 @@ pub use diff::{
 use crate::explain::axes_of_collective;
 use crate::explain::classes::{OperandClass, ProgramRoles};
 use crate::folding::fold;
+use crate::spec_text::{dims_text, spec_text};
 use crate::{Interface, InterfaceTensor, Output};
 
 /// The version of the format.
@@ -243,19 +244,12 @@ fn type_text(tensor: &InterfaceTensor) -> String {
 
 fn sharding_text(tensor: &InterfaceTensor, interface: &Interface) -> String {
     let mesh = interface.mesh_of(tensor);
-    let axes = |axes: &[shardc_ir::AxisRef]| {
-        axes.iter().map(|&axis| mesh.axis_text(axis)).collect::<Vec<_>>().join("+")
-    };
-    let dims = tensor.sharding.dims.iter().map(|dim| match axes(&dim.axes) {
-        text if text.is_empty() => "-".to_owned(),
-        text => text,
-    });
-    let mut text = dims.collect::<Vec<_>>().join(",");
+    let mut text = spec_text(&tensor.sharding, mesh);
     if text.is_empty() {
         text.push_str("()");
     }
     if !tensor.sharding.unreduced.is_empty() {
-        text.push_str(&format!(";unreduced={}", axes(&tensor.sharding.unreduced)));
+        text.push_str(&format!(";unreduced={}", dims_text([tensor.sharding.unreduced.as_slice()], mesh)));
     }
     let named = [("mesh", &tensor.mesh), ("memory", &tensor.memory_kind)];
     for (key, value) in named.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?))) {

@@ -6,6 +6,7 @@ use shardc_passes::report::byte_size::bytes_text;
 
 use super::{Snapshot, TensorRow};
 use crate::plan::seconds_text;
+use crate::spec_text::axes_text;
 
 /// The first word of a snapshot in text form.
 pub(super) const MAGIC: &str = "shardc snapshot";
@@ -53,11 +54,6 @@ impl Snapshot {
         section(&mut out, "warnings", &warnings.collect::<Vec<_>>());
         out
     }
-}
-
-/// The axes of a collective: `data+model`, or `-` for none.
-pub(super) fn axes_text(axes: &[String]) -> String {
-    if axes.is_empty() { "-".to_owned() } else { axes.join("+") }
 }
 
 /// A number of bytes, exact and readable.

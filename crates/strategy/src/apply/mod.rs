@@ -37,10 +37,11 @@ pub use axes::AxisPurpose;
 use context::Context;
 pub use steps::ApplyStep;
 
-/// Propagation priorities. The batch has the highest priority: if one axis shards batch and parameters, parameters are all-gathered rather
-/// than activations.
-const BATCH_FIRST: u32 = 0;
-const THEN_STATE: u32 = 1;
+/// The propagation priority of arguments with examples, the highest: if one axis shards batch and parameters, parameters are all-gathered
+/// rather than activations.
+pub const BATCH_FIRST: u32 = 0;
+/// The propagation priority of parameters and other state.
+pub const THEN_STATE: u32 = 1;
 
 /// Annotates a training step, so that the compiler shards it according to a strategy on a mesh. Calls are inlined.
 ///

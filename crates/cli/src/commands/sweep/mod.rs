@@ -111,7 +111,7 @@ fn prices(texts: &[String]) -> Result<Vec<(&str, f64)>> {
 /// The cases, in ascending order of devices for each kind.
 fn cases(args: &PlanArgs, module: &Module, kinds: &[&'static TargetSpec]) -> Result<Vec<Case>> {
     let StrategyArgs { config, fsdp } = &args.how.strategy;
-    let has_strategy = config.is_some() || fsdp.is_some();
+    let has_strategy = config.is_some() || fsdp.is_some() || args.how.auto;
     let given = match &args.input.annotations.mesh {
         Some(text) => {
             Some(text.parse::<MeshSpec>().map_err(|_| usage(format!("--mesh: {text} is no mesh")))?.to_mesh())

@@ -46,6 +46,10 @@ pub(super) struct Annotated {
 pub(super) struct Score {
     /// Seconds of one execution.
     pub(super) seconds: f64,
+    /// Seconds of collectives in one execution, overlapped or not.
+    pub(super) communication: f64,
+    /// Seconds of arithmetic, memory traffic and collectives if nothing overlapped, without the starts of kernels.
+    pub(super) busy: f64,
     /// The upper end of the estimated memory of a device, in bytes.
     pub(super) memory: u64,
     pub(super) fits: bool,
@@ -200,8 +204,14 @@ impl Problem {
         }
         let output = self.compiler.partition_module(annotated.module)?;
         let Some(func) = output.module.entry() else { return Ok(None) };
-        let seconds = output.time(func, &self.target).total.seconds;
+        let time = output.time(func, &self.target).total;
         let memory = output.memory().high;
-        Ok(Some(Score { seconds, memory, fits: self.limit == 0 || memory <= self.limit }))
+        Ok(Some(Score {
+            seconds: time.seconds,
+            communication: time.communication,
+            busy: time.compute - time.launches + time.communication,
+            memory,
+            fits: self.limit == 0 || memory <= self.limit,
+        }))
     }
 }

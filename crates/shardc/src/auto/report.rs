@@ -42,6 +42,8 @@ pub struct AutoReport {
     pub limit: u64,
     /// Seconds of one execution.
     pub seconds: f64,
+    /// Seconds of collectives, overlapped or not.
+    pub communication: f64,
     /// A lower bound on the seconds, for all meshes and shardings.
     pub bound: f64,
     /// The cost that the bound consists of.
@@ -65,6 +67,8 @@ pub struct AutoReport {
 pub struct ScoreReport {
     /// Seconds of one execution.
     pub seconds: f64,
+    /// Seconds of collectives, overlapped or not.
+    pub communication: f64,
     /// Bytes: the upper end of the memory estimate.
     pub memory: u64,
     /// Whether the memory is within the limit.
@@ -116,7 +120,8 @@ pub struct TriedReport {
 
 impl From<Score> for ScoreReport {
     fn from(score: Score) -> ScoreReport {
-        ScoreReport { seconds: score.seconds, memory: score.memory, fits: score.fits }
+        let Score { seconds, communication, memory, fits, .. } = score;
+        ScoreReport { seconds, communication, memory, fits }
     }
 }
 
@@ -151,6 +156,7 @@ pub(super) fn report(
         memory: score.map_or(0, |score| score.memory),
         limit: problem.limit,
         seconds,
+        communication: score.map_or(0.0, |score| score.communication),
         bound: bound.seconds,
         bound_reason: bound.reason.to_owned(),
         gap: if bound.seconds > 0.0 { seconds / bound.seconds } else { 1.0 },

@@ -24,9 +24,11 @@ const EVALUATIONS: (usize, usize) = (128, 1500);
 /// The fraction of evaluations that meshes and strategies get; the rest is for shardings of groups.
 const FOR_MESHES: f64 = 0.6;
 
-/// The least relative difference that counts. Smaller ones are below the accuracy of the estimates: of candidates that differ by less, the
-/// simplest is chosen, because it is the easiest to maintain.
+/// The least relative gain of a decision: an axis of the mesh, a setting, or the sharding of a group.
 const SIGNIFICANT: f64 = 0.01;
+
+/// The relative difference of estimates up to which candidates are equal, as in the comparison with the TPU compiler in `docs/QUALITY.md`.
+const ACCURACY: f64 = 0.05;
 
 /// The result of an evaluation, once there is one.
 type Evaluated = Option<Result<Option<Score>, Error>>;
@@ -225,12 +227,29 @@ impl<'a> Search<'a> {
         self.ranked().first().map(|(candidate, _)| (*candidate).clone())
     }
 
-    /// The simplest candidate that is not significantly worse than the first of the ranking.
+    /// The best candidate: the fastest if each decision has to gain [`SIGNIFICANT`], or of those that do not fit, the one with the least memory. Of
+    /// candidates that are equal by this, one has less work of devices and links, because a compiler may overlap less of it than estimated, or
+    /// less memory.
     fn choose(&self) -> Option<Candidate> {
-        let ranked = self.ranked();
-        let &(fastest, _) = ranked.first()?;
-        let equal = ranked.iter().filter(|(candidate, _)| self.gain(fastest, candidate) < SIGNIFICANT);
-        equal.min_by_key(|(candidate, _)| candidate.complexity()).map(|(candidate, _)| (*candidate).clone())
+        let mut equal = self.ranked();
+        let &(_, best) = equal.first()?;
+        equal.retain(|(_, score)| score.fits == best.fits);
+        let simple = |&(candidate, score): &(&Candidate, Score)| {
+            let cost = if best.fits {
+                score.seconds / best.seconds
+            } else {
+                score.memory as f64 / best.memory as f64
+            };
+            cost * (1.0 + SIGNIFICANT).powi(candidate.complexity() as i32)
+        };
+        let limit = self.problem.limit.max(best.memory) as f64;
+        keep_least(&mut equal, simple);
+        keep_least(&mut equal, |(_, score)| score.busy / best.seconds);
+        keep_least(&mut equal, |(_, score)| score.memory as f64 / limit);
+        equal
+            .into_iter()
+            .min_by(|a, b| simple(a).total_cmp(&simple(b)))
+            .map(|(candidate, _)| candidate.clone())
     }
 
     /// The estimates for a candidate, if it was evaluated and can be partitioned.
@@ -249,6 +268,12 @@ impl<'a> Search<'a> {
     }
 }
 
+/// Keeps the items whose cost is within [`ACCURACY`] of the least.
+fn keep_least<T>(items: &mut Vec<T>, cost: impl Fn(&T) -> f64) {
+    let least = items.iter().map(&cost).fold(f64::INFINITY, f64::min);
+    items.retain(|item| cost(item) <= least + ACCURACY);
+}
+
 /// The order of candidates: those that fit, by time and memory, then the others, by memory and time; of equals, the simplest is first.
 type Key = (Reverse<bool>, i64, i64, usize);
 
@@ -262,4 +287,61 @@ fn key(candidate: &Candidate, score: &Score) -> Key {
 /// The logarithm in steps of 0.1 %: smaller differences are not significant.
 fn rounded(value: f64) -> i64 {
     (value.max(f64::MIN_POSITIVE).ln() * 1000.0).round() as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use shardc_strategy::Sharding;
+    use shardc_target::Target;
+
+    use super::*;
+    use crate::Compiler;
+
+    const PROGRAM: &str = r"
+      func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+        %0 = stablehlo.tanh %x : tensor<8x8xf32>
+        return %0 : tensor<8x8xf32>
+      }";
+
+    fn axis(purpose: Purpose) -> Candidate {
+        Candidate::new(vec![(purpose, 8)], Sharding::NoShard)
+    }
+
+    /// The candidate that is chosen of those with these seconds, seconds of work, and bytes.
+    fn chosen(candidates: &[(Candidate, f64, f64, u64)]) -> Candidate {
+        let options = AutoOptions::new("tanh.mlir", "v5e:2x4".parse::<Target>().unwrap());
+        let module = Compiler::read(PROGRAM.as_bytes()).unwrap();
+        let problem = Problem::new(&Compiler::new(), module, &options).unwrap();
+        let mut search = Search::new(&problem, &options);
+        for (candidate, seconds, busy, memory) in candidates.iter().cloned() {
+            let score = Score { seconds, busy, memory, fits: memory <= problem.limit, communication: 0.0 };
+            search.scores.insert(candidate, Some(score));
+        }
+        search.choose().unwrap()
+    }
+
+    #[test]
+    fn each_decision_has_to_gain() {
+        let simple = axis(Purpose::Data);
+        let placed = (0..3).map(|group| (group, vec![vec![0], vec![]])).collect();
+        let complex = Candidate { placed, ..simple.clone() };
+        let of = |gain: f64| {
+            let (seconds, bytes) = (1.0 - gain, 1 << 20);
+            chosen(&[(simple.clone(), 1.0, 1.0, bytes), (complex.clone(), seconds, 1.0, bytes)])
+        };
+        assert_eq!(of(0.02), simple);
+        assert_eq!(of(0.04), complex);
+    }
+
+    #[test]
+    fn of_equals_one_has_less_work_or_less_memory() {
+        let (data, tensor) = (axis(Purpose::Data), axis(Purpose::Tensor));
+        let (small, large) = (1 << 20, 8 << 30);
+        // Overlapped communication may take longer than estimated.
+        assert_eq!(chosen(&[(data.clone(), 1.0, 1.9, small), (tensor.clone(), 1.03, 1.2, small)]), tensor);
+        assert_eq!(chosen(&[(data.clone(), 1.0, 1.9, small), (tensor.clone(), 1.2, 1.2, small)]), data);
+        assert_eq!(chosen(&[(data.clone(), 1.0, 1.0, large), (tensor.clone(), 1.03, 1.0, small)]), tensor);
+        // A difference that is small beside the memory of a device does not count.
+        assert_eq!(chosen(&[(data.clone(), 1.0, 1.0, 2 * small), (tensor, 1.03, 1.0, small)]), data);
+    }
 }

@@ -26,6 +26,11 @@ impl AutoReport {
             self.bound_reason,
             self.gap
         );
+        let _ = writeln!(
+            out,
+            "  links     {} of communication, overlapped or not",
+            seconds_text(self.communication)
+        );
         let limit = match (self.limit, self.fits) {
             (0, _) => String::new(),
             (limit, true) => format!(" of {}", bytes_text(limit)),
@@ -81,6 +86,12 @@ impl AutoReport {
             text if seconds < 0.0 => format!("{text} faster"),
             text => format!("{text} slower"),
         };
+        let seconds = other.communication - self.communication;
+        let links = match seconds_text(seconds.abs()) {
+            _ if seconds.abs() < 1e-3 * self.seconds => String::new(),
+            text if seconds < 0.0 => format!(", {text} less communication"),
+            text => format!(", {text} more communication"),
+        };
         let bytes = bytes_text(other.memory.abs_diff(self.memory));
         let memory = match other.memory.cmp(&self.memory) {
             std::cmp::Ordering::Less => format!("{bytes} less memory"),
@@ -88,7 +99,7 @@ impl AutoReport {
             std::cmp::Ordering::Greater => format!("{bytes} more memory"),
         };
         let fits = if other.fits { "" } else { ", does not fit" };
-        format!("{time}, {memory}{fits}")
+        format!("{time}{links}, {memory}{fits}")
     }
 
     fn write_choices(&self, out: &mut String) {

@@ -21,6 +21,7 @@ use shardc_passes::rules::RuleSet;
 use shardc_passes::rules::registry::{CallRule, CustomCall, RuleError};
 use shardc_passes::transforms::group_form::{GroupForm, write_mesh_axes};
 use shardc_passes::transforms::inline::CallSites;
+use shardc_passes::transforms::manual_form::wrap_in_manual_computation;
 use shardc_stablehlo::{PrintForm, PrintOptions};
 use shardc_target::{DeviceOrder, Target, TargetSpec};
 
@@ -698,6 +699,31 @@ impl Output {
     #[must_use]
     pub fn generic_text(&self) -> String {
         generic_text(&self.module)
+    }
+
+    /// The program with its global types: the per-device program is the body of one `sdy.manual_computation`. JAX and other front ends that
+    /// partition with Shardy compile it like the original program.
+    ///
+    /// ```
+    /// use shardc::{Compiler, SpmdMode};
+    ///
+    /// # fn main() -> Result<(), shardc::Error> {
+    /// let source = b"func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }";
+    /// let compiler = Compiler::new().mesh("data=4")?.spec("arg0", "data")?.spmd_mode(SpmdMode::Partition);
+    /// let program = compiler.partition(source)?.manual_computation()?;
+    /// let text = shardc::stablehlo::print(&program, &Default::default());
+    /// assert!(text.contains(r#"manual_axes={"data"} (%arg1: tensor<2xf32>)"#), "{text}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Devices are replicas (SH0513): see [`Compiler::spmd_mode`]. An argument or result has uneven shards, is sharded along a part of an axis or
+    /// on a mesh with another device order, or is a token (SH0514).
+    pub fn manual_computation(&self) -> Result<Module, Error> {
+        let mut module = self.module.clone();
+        wrap_in_manual_computation(&mut module, &self.interface)?;
+        Ok(module)
     }
 
     /// The program for PJRT plugins, as MLIR bytecode: without shardings, and with the number of devices as a module attribute.

@@ -34,6 +34,10 @@ pub(crate) struct PartitionArgs {
     pub(crate) manifest: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) form: FormArgs,
+    /// Keep the global types: the program is one sdy.manual_computation, which JAX and other front ends with Shardy compile like the original
+    /// program. Devices are partitions
+    #[arg(long)]
+    pub(crate) manual_computation: bool,
     /// Print the collectives by kind, and the estimated memory of a device
     #[arg(long)]
     pub(crate) summary: bool,

@@ -1,15 +1,16 @@
 //! `shardc partition`
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
 use shardc::plan::seconds_text;
-use shardc::{Output, Stage};
+use shardc::{Compiler, Output, Stage};
 use shardc_passes::cost::traffic::summarize;
 
 use super::memory;
-use crate::args::{Emit, PartitionArgs};
+use crate::args::{Emit, Mode, PartitionArgs};
 use crate::failure::Failure;
 use crate::job::{self, Ran};
 use crate::output::Outputs;
@@ -21,7 +22,10 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     let manifest = args.manifest.as_deref().map(|path| ("--manifest", path));
     let named = args.how.outputs(&[Some(("--output", &args.output)), manifest]);
     let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
-    let how = args.how.for_machine(args.target.chosen()?);
+    let mut how = args.how.for_machine(args.target.chosen()?);
+    if args.manual_computation {
+        how.spmd_mode.get_or_insert(Mode::Partition);
+    }
     let mut job = match job::partition_until(&args.input, &how, Some(&args.stop), ui)? {
         Ran::Whole(job) => job,
         Ran::Stopped(module, times) => {
@@ -35,13 +39,7 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     };
     check_devices(how.machine.as_ref(), &job.output)?;
     job.progress.stage(Stage::Print.as_str());
-    let module = &job.output.module;
-    let program = match args.form.emit {
-        Emit::Pretty | Emit::Generic => {
-            shardc_stablehlo::print(module, &args.form.print_options(module.has_locations())).into_bytes()
-        }
-        Emit::Bytecode => job.output.bytecode().map_err(|e| job.source.explain(&e))?,
-    };
+    let program = program(args, &job.output).map_err(|e| job.source.explain(&e))?;
     job.finish(&mut outputs, &args.how, ui)?;
     outputs.put(&args.output, program)?;
     if let Some(path) = &args.manifest {
@@ -57,6 +55,22 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     // Since the process exits next, freeing the memory of the job would only take time.
     std::mem::forget(job);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the partitioned program in the form of the options.
+fn program(args: &PartitionArgs, output: &Output) -> Result<Vec<u8>, shardc::Error> {
+    let module = match args.manual_computation {
+        true => Cow::Owned(output.manual_computation()?),
+        false => Cow::Borrowed(&output.module),
+    };
+    match (args.form.emit, &module) {
+        (Emit::Pretty | Emit::Generic, module) => {
+            let options = args.form.print_options(module.has_locations());
+            Ok(shardc_stablehlo::print(module, &options).into_bytes())
+        }
+        (Emit::Bytecode, Cow::Owned(module)) => Compiler::write_bytecode(module),
+        (Emit::Bytecode, Cow::Borrowed(_)) => output.bytecode(),
+    }
 }
 
 /// Checks that the mesh has as many devices as the target, if that is known.

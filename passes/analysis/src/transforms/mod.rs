@@ -24,6 +24,7 @@ mod initial_values;
 pub mod inline;
 mod layout_constraint;
 pub mod legalize_backend;
+pub mod manual_form;
 pub mod merge_reductions;
 mod one_memory;
 mod order_collectives;

@@ -102,12 +102,15 @@ function meshDrawing() {
   return h("figure", null, picture, hidden);
 }
 
-// The first two sharded dimensions of a value, as { dim, axes, blocks, elements }.
+// The first two sharded dimensions of a value, as { dim, axes, blocks, elements }. If only the last of several dimensions is sharded, the first is
+// one with a single block, so that the blocks are columns.
 function blockDims(value) {
   const shape = (/<([\dx?]*)/.exec(value.type) || ["", ""])[1].split("x");
   const dims = shardedDims(value.sharding).map((axes, dim) =>
     ({ dim, axes, blocks: axes.reduce((product, axis) => product * axisSize(axis), 1), elements: Number(shape[dim]) }));
-  return dims.filter((dim) => dim.blocks > 1);
+  const found = dims.filter((dim) => dim.blocks > 1);
+  const isLast = found.length === 1 && dims.length > 1 && found[0].dim === dims.length - 1;
+  return isLast ? [dims[dims.length - 2], found[0]] : found;
 }
 
 // A small picture of a value: one line between blocks.

@@ -11,7 +11,7 @@
 // CHECK: w: {{.*}} 4096x4096 as y,-, given
 // SPMD: %arg1: tensor<1024x4096xbf16>
 // DEVICES: error[SH1601]: the mesh has 4 devices, but v5e:2x4 has 8
-// DEVICES: give a mesh with as many devices as the target, or remove that of the program (--ignore-shardings)
+// DEVICES: give a mesh with as many devices as the target, or none: the search chooses one
 // NO-MESH: error[SH0332]: annotations name axes of a mesh, but neither the options nor the program have one
 // GRID: --target v5e: use --devices too
 // TARGET: --auto needs the grid of the devices

@@ -6,7 +6,7 @@
 // CHECK: w: {{.*}} 4096x16384 as -,tensor
 // CHECK: v: {{.*}} 16384x4096 as tensor,-
 // SPMD-NOT: all_gather
-// SPMD: all_reduce
+// SPMD: reduce_scatter
 // SPMD-NOT: all_gather
 
 func.func @main(%x: tensor<64x4096xbf16>, %w: tensor<4096x16384xbf16>, %v: tensor<16384x4096xbf16>) -> tensor<64x4096xbf16> {

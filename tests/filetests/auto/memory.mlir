@@ -6,7 +6,7 @@
 // CHECK: strategy {{hybrid|full}}_shard auto_wrap
 // CHECK: memory up to {{.*}} of 100.0 MiB
 // CHECK-NOT: it does not fit
-// NONE: it does not fit; use more devices or smaller batches
+// NONE: it does not fit; use more devices, or a smaller program or batch
 
 func.func @main(
     %w: tensor<4096x4096xf32> {tf.aliasing_output = 0 : i32},

@@ -55,7 +55,9 @@ pub(super) struct Candidate {
     pub(super) sharding: Sharding,
     pub(super) activation_checkpointing: bool,
     pub(super) sequence_parallel: bool,
-    /// For groups of arguments by index, shardings that replace those of the strategy.
+    /// Whether annotations of the batch are propagated before those of state, as strategies do.
+    pub(super) batch_first: bool,
+    /// For groups of arguments and results by index, shardings that replace those of the strategy.
     pub(super) placed: BTreeMap<usize, Dims>,
 }
 
@@ -67,6 +69,7 @@ impl Candidate {
             sharding,
             activation_checkpointing: false,
             sequence_parallel: false,
+            batch_first: true,
             placed: BTreeMap::new(),
         }
     }
@@ -80,6 +83,11 @@ impl Candidate {
             mesh.axes.insert(name.into(), size);
         }
         mesh
+    }
+
+    /// Whether the candidate has one axis and no strategy: each program has at least these candidates.
+    pub(super) fn is_plain(&self) -> bool {
+        self.axes.len() == 1 && self.sharding == Sharding::NoShard && !self.activation_checkpointing
     }
 
     /// The number of devices along the axes of a purpose.

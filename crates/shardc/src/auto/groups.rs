@@ -1,26 +1,26 @@
-//! Groups of arguments that are sharded alike: those of repeated layers, and each parameter with its optimizer state.
+//! Groups of arguments or results that are sharded alike: those of repeated layers, and each parameter with its optimizer state.
 
 use indexmap::IndexMap;
-use shardc_ir::{FuncId, Module, OpKind, TypeId, Uses, ValueId};
+use shardc_ir::{FuncId, Module, OpKind, RegionId, TypeId, Uses, ValueId};
 use shardc_passes::propagate::DimensionClasses;
 use shardc_strategy::{Role, Roles};
 
 use crate::folding::with_wildcards;
 
-/// Arguments that are sharded alike.
+/// Arguments or results that are sharded alike.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
-    /// The indices of the arguments, in ascending order.
-    pub(super) args: Vec<usize>,
-    /// The role of the arguments.
-    pub(super) role: Role,
+    /// The indices of the arguments or results, in ascending order.
+    pub(super) members: Vec<usize>,
+    /// The role of the arguments; `None` for results.
+    pub(super) role: Option<Role>,
     /// The global shape.
     pub(super) shape: Vec<i64>,
-    /// Bytes of all arguments of the group.
+    /// Bytes of all members.
     pub(super) bytes: u64,
-    /// The dimension classes of the first argument.
+    /// The dimension classes of the first member.
     pub(super) classes: Vec<u32>,
-    /// Whether the user annotated an argument of the group, so that the search leaves it as it is.
+    /// Whether the user annotated a member, so that the search leaves it as it is.
     pub(super) is_fixed: bool,
 }
 
@@ -29,47 +29,73 @@ pub(super) struct Group {
 struct Key {
     name: String,
     ty: TypeId,
-    role: Role,
+    role: Option<Role>,
 }
 
-/// Groups the arguments that a search decides on: tensors, except for state that is sharded like its parameter. Groups with the most bytes are
-/// first.
+/// Groups the arguments that a search decides on: tensors, except for state that is sharded like its parameter; and the results of a program
+/// that is not a training step, whose strategy shards results like state. Groups with the most bytes are first.
 pub(super) fn groups(module: &Module, func: FuncId, roles: &Roles) -> Vec<Group> {
     let Some(body) = module.funcs[func].body else { return Vec::new() };
     let classes = DimensionClasses::of_func(module, func);
     let uses = module.uses();
-    let mut groups: IndexMap<Key, Group> = IndexMap::new();
+    let mut groups = Groups { module, classes, groups: IndexMap::new() };
     for (i, (&arg, argument)) in module.regions[body].args.iter().zip(&roles.arguments).enumerate() {
-        let Some(tensor) = module.stored(arg) else { continue };
         let follows = argument.of.is_some_and(|of| {
             module.regions[body].args.get(of).is_some_and(|&of| module.shape(of) == module.shape(arg))
         });
-        if follows || module.rank(arg) == 0 {
+        if follows {
             continue;
         }
         let name = module.funcs[func].argument_name(&module.locs, i);
-        let key = Key {
-            name: name.map_or_else(|| first_use(module, &uses, arg), |name| with_wildcards(&name)),
-            ty: module.values[arg].ty,
-            role: argument.role,
-        };
-        let elements: i64 = module.shape(arg).iter().product();
-        let bits = elements.unsigned_abs().saturating_mul(u64::from(tensor.dtype.bits()));
-        let group = groups.entry(key).or_insert_with(|| Group {
-            args: Vec::new(),
-            role: argument.role,
-            shape: module.shape(arg).to_vec(),
-            bytes: 0,
-            classes: classes.as_ref().map(|classes| classes.of(arg).to_vec()).unwrap_or_default(),
-            is_fixed: false,
-        });
-        group.args.push(i);
-        group.bytes = group.bytes.saturating_add(bits / 8);
-        group.is_fixed |= module.shardings.of(arg).is_some();
+        let name = name.map_or_else(|| first_use(module, &uses, arg), |name| with_wildcards(&name));
+        groups.add((name, Some(argument.role)), (i, arg), module.shardings.of(arg).is_some());
     }
-    let mut groups: Vec<Group> = groups.into_values().collect();
+    if roles.loss.is_none() {
+        groups.add_results(func, body);
+    }
+    let mut groups: Vec<Group> = groups.groups.into_values().collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.bytes));
     groups
+}
+
+/// The groups so far.
+struct Groups<'m> {
+    module: &'m Module,
+    classes: Option<DimensionClasses>,
+    groups: IndexMap<Key, Group>,
+}
+
+impl Groups<'_> {
+    /// Adds a tensor to the group of its name and role.
+    fn add(&mut self, (name, role): (String, Option<Role>), (i, value): (usize, ValueId), is_fixed: bool) {
+        let module = self.module;
+        let Some(tensor) = module.stored(value).filter(|_| module.rank(value) > 0) else { return };
+        let elements: i64 = module.shape(value).iter().product();
+        let bits = elements.unsigned_abs().saturating_mul(u64::from(tensor.dtype.bits()));
+        let key = Key { name, ty: module.values[value].ty, role };
+        let group = self.groups.entry(key).or_insert_with(|| Group {
+            members: Vec::new(),
+            role,
+            shape: module.shape(value).to_vec(),
+            bytes: 0,
+            classes: self.classes.as_ref().map(|classes| classes.of(value).to_vec()).unwrap_or_default(),
+            is_fixed: false,
+        });
+        group.members.push(i);
+        group.bytes = group.bytes.saturating_add(bits / 8);
+        group.is_fixed |= is_fixed;
+    }
+
+    fn add_results(&mut self, func: FuncId, body: RegionId) {
+        let module = self.module;
+        let Some(end) = module.terminator(body) else { return };
+        for (i, &value) in module.ops[end].operands.iter().enumerate() {
+            let name = module.funcs[func].result_name(i);
+            let name = name.map_or_else(|| format!("result {i}"), |name| with_wildcards(&name));
+            let sharding = module.funcs[func].res_shardings.get(i).and_then(|sharding| sharding.expand());
+            self.add((name, None), (i, value), sharding.is_some());
+        }
+    }
 }
 
 /// The first use of an argument: the operation, the operand, and the dimensions of a matmul. It distinguishes arguments without names.

@@ -9,7 +9,7 @@ use shardc_target::{DeviceKind, Target};
 use super::candidate::{Candidate, Dims, Purpose};
 use super::problem::Problem;
 
-/// The number of groups of arguments, those with the most bytes, that are moved one by one.
+/// The number of groups, those with the most bytes, that are moved one by one.
 const GROUPS: usize = 16;
 
 /// The strategies that a search begins with.
@@ -93,10 +93,16 @@ fn strategies(problem: &Problem, candidate: &Candidate, fits: bool) -> Vec<Candi
             found.push(Candidate { activation_checkpointing, ..candidate.clone() });
         }
     }
+    found.extend(order_of_priorities(candidate));
     if candidate.size(Purpose::Tensor) > 1 {
         found.push(Candidate { sequence_parallel: !candidate.sequence_parallel, ..candidate.clone() });
     }
     found
+}
+
+/// The candidate with the other order of propagation.
+pub(super) fn order_of_priorities(candidate: &Candidate) -> [Candidate; 1] {
+    [Candidate { batch_first: !candidate.batch_first, ..candidate.clone() }]
 }
 
 /// Splits the axis of data parallelism into nodes and the devices of a node, for the hybrid strategies.
@@ -162,8 +168,14 @@ fn resized(purposes: &[Purpose], candidate: &Candidate) -> Vec<Candidate> {
 pub(super) fn placements(
     problem: &Problem,
     candidate: &Candidate,
-    dims: &[Dims],
+    dims: &[Option<Dims>],
 ) -> Vec<BTreeMap<usize, Dims>> {
+    let dims: Vec<Dims> = problem
+        .groups
+        .iter()
+        .zip(dims)
+        .map(|(group, dims)| dims.clone().unwrap_or_else(|| vec![Vec::new(); group.shape.len()]))
+        .collect();
     let mut found: Vec<BTreeMap<usize, Dims>> = Vec::new();
     let free = || problem.groups.iter().enumerate().filter(|(_, group)| !group.is_fixed);
     let axes = 0..candidate.axes.len();
@@ -183,7 +195,7 @@ pub(super) fn placements(
             }
         }
     }
-    let largest = free().filter(|(_, group)| group.role != Role::OptimizerState).take(GROUPS);
+    let largest = free().filter(|(_, group)| group.role != Some(Role::OptimizerState)).take(GROUPS);
     for (i, group) in largest {
         for axis in axes.clone() {
             let without = without(&dims[i], axis);

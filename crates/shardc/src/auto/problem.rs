@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shardc_ir::{AxisRef, Diagnostic, DimSharding, FuncId, MeshId, Module, TensorSharding};
+use shardc_ir::{AxisRef, Diagnostic, DimSharding, FuncId, MeshId, Module, ShardingId, TensorSharding};
 use shardc_passes::annotations::forget::forget_shardings;
 use shardc_passes::annotations::remesh::replace_mesh;
 use shardc_passes::annotations::spec::annotate_on;
@@ -81,7 +81,14 @@ impl Problem {
             Some(mesh) => {
                 let devices = module.meshes[mesh].num_devices();
                 if devices != target.num_devices() {
-                    let hint = "give a mesh with as many devices as the target, or remove that of the program (--ignore-shardings)";
+                    let hint = match options.mesh {
+                        Some(_) => {
+                            "give a mesh with as many devices as the target, or none: the search chooses one"
+                        }
+                        None => {
+                            "give a mesh with as many devices as the target, or remove that of the program (--ignore-shardings)"
+                        }
+                    };
                     return Err(wrong_devices(devices, &target).hint(hint).into());
                 }
                 annotate_on(&mut module, mesh, &options.annotations).map_err(Error::Diagnostics)?;
@@ -122,7 +129,7 @@ impl Problem {
         let data = placed(Purpose::Data);
         let has_effect = |&purpose: &Purpose| {
             placed(purpose).is_some_and(|dims| {
-                let is_used = dims.iter().flatten().any(|axes| !axes.is_empty());
+                let is_used = dims.iter().flatten().flatten().any(|axes| !axes.is_empty());
                 is_used && data.as_ref() != Some(&dims)
             })
         };
@@ -158,39 +165,78 @@ impl Problem {
         if let Some(own) = self.mesh.filter(|_| user_names) {
             module.meshes[own] = self.module.meshes[own].clone();
         }
+        if !candidate.batch_first {
+            self.without_priorities(&mut module);
+        }
         let is_effective = !warnings.iter().any(|warning| warning.code == "SH1252");
         Ok(Annotated { module, is_effective })
     }
 
-    /// Annotates the arguments of a group.
+    /// Annotates the members of a group.
     fn place(&self, module: &mut Module, mesh: MeshId, group: &Group, dims: &Dims) {
         let Some(body) = module.funcs[self.func].body else { return };
-        let priority = if group.role == Role::Batch { BATCH_FIRST } else { THEN_STATE };
+        let priority = if group.role == Some(Role::Batch) { BATCH_FIRST } else { THEN_STATE };
         let dims = dims.iter().map(|axes| {
             let axes: Vec<AxisRef> = axes.iter().map(|&axis| AxisRef::whole(axis)).collect();
             let priority = (!axes.is_empty()).then_some(priority);
             DimSharding { priority, ..DimSharding::closed(&axes) }
         });
         let sharding = module.shardings.intern(TensorSharding::from_dims(mesh, dims));
-        for &i in &group.args {
-            let arg = module.regions[body].args[i];
-            module.shardings.set(arg, Some(sharding));
+        for &i in &group.members {
+            match group.role {
+                Some(_) => {
+                    let arg = module.regions[body].args[i];
+                    module.shardings.set(arg, Some(sharding));
+                }
+                None => module.funcs[self.func].res_shardings[i] = sharding.into(),
+            }
         }
     }
 
-    /// The shardings of the groups in an annotated program. Sub-axes are left out.
-    pub(super) fn placements(&self, module: &Module) -> Vec<Dims> {
-        let body = module.entry().and_then(|func| module.funcs[func].body);
+    /// Removes the priorities of arguments and results.
+    fn without_priorities(&self, module: &mut Module) {
+        let Some(body) = module.funcs[self.func].body else { return };
+        let flat = |module: &mut Module, id: ShardingId| {
+            let mut sharding = module.shardings.get(id).clone();
+            sharding.dims.iter_mut().for_each(|dim| dim.priority = None);
+            module.shardings.intern(sharding)
+        };
+        for arg in module.regions[body].args.clone() {
+            if let Some(id) = module.shardings.of(arg) {
+                let id = flat(module, id);
+                module.shardings.set(arg, Some(id));
+            }
+        }
+        for i in 0..module.funcs[self.func].res_shardings.len() {
+            if let Some(id) = module.funcs[self.func].res_shardings[i].expand() {
+                module.funcs[self.func].res_shardings[i] = flat(module, id).into();
+            }
+        }
+    }
+
+    /// The shardings of the groups in an annotated program, if they have any. Sub-axes are left out.
+    pub(super) fn placements(&self, module: &Module) -> Vec<Option<Dims>> {
         let of = |group: &Group| -> Option<Dims> {
-            let arg = *module.regions[body?].args.get(*group.args.first()?)?;
-            let sharding = module.shardings.sharding_of(arg)?;
+            let sharding = self.sharding_of(module, group)?;
             let axes = |dim: &DimSharding| dim.axes.iter().map(|axis| usize::from(axis.axis)).collect();
             Some(sharding.dims.iter().map(axes).collect())
         };
-        self.groups
-            .iter()
-            .map(|group| of(group).unwrap_or_else(|| vec![Vec::new(); group.shape.len()]))
-            .collect()
+        self.groups.iter().map(of).collect()
+    }
+
+    /// The sharding of the first member of a group in an annotated program.
+    pub(super) fn sharding_of<'m>(&self, module: &'m Module, group: &Group) -> Option<&'m TensorSharding> {
+        let first = *group.members.first()?;
+        match group.role {
+            Some(_) => {
+                let body = module.funcs[self.func].body?;
+                module.shardings.sharding_of(*module.regions[body].args.get(first)?)
+            }
+            None => {
+                let id = module.funcs[self.func].res_shardings.get(first)?.expand()?;
+                Some(module.shardings.get(id))
+            }
+        }
     }
 
     /// Partitions the program according to a candidate, and estimates memory and time.
@@ -199,7 +245,7 @@ impl Problem {
     /// The errors of the strategy and of the partitioner. `Ok(None)` if a part of the strategy has no effect.
     pub(super) fn evaluate(&self, candidate: &Candidate) -> Result<Option<Score>, Error> {
         let annotated = self.annotated(candidate, false)?;
-        if !annotated.is_effective {
+        if !annotated.is_effective && !candidate.is_plain() {
             return Ok(None);
         }
         let output = self.compiler.partition_module(annotated.module)?;

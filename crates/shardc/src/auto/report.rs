@@ -9,6 +9,7 @@ use shardc_passes::annotations::spec::MeshSpec;
 use super::AutoOptions;
 use super::bound::bound;
 use super::candidate::Candidate;
+use super::groups::Group;
 use super::problem::{Problem, Score};
 use super::search::Search;
 use crate::folding::fold;
@@ -32,7 +33,11 @@ pub struct AutoReport {
     pub mesh: String,
     /// The strategy in the words of `--fsdp`, which reproduces all shardings if `placed` is empty.
     pub strategy: String,
-    /// Groups of arguments whose sharding is not that of the strategy.
+    /// Whether the annotations of the batch are propagated before those of parameters, as in the strategy; otherwise all are propagated together.
+    pub batch_first: bool,
+    /// Whether each device computes the whole program.
+    pub is_replicated: bool,
+    /// Groups of arguments and results whose sharding is not that of the strategy.
     pub placed: Vec<ArgumentReport>,
     /// Whether the upper end of the memory estimate is within the limit.
     pub fits: bool,
@@ -44,21 +49,21 @@ pub struct AutoReport {
     pub seconds: f64,
     /// Seconds of collectives, overlapped or not.
     pub communication: f64,
-    /// A lower bound on the seconds, for all meshes and shardings.
-    pub bound: f64,
+    /// A lower bound on the seconds, for all meshes and shardings; `None` if none is known.
+    pub bound: Option<f64>,
     /// The cost that the bound consists of.
     pub bound_reason: String,
     /// `seconds` divided by `bound`; 1 if the bound is reached.
-    pub gap: f64,
+    pub gap: Option<f64>,
     /// The number of candidates that were evaluated.
     pub evaluated: usize,
     /// Whether all shardings of arguments along whole axes of the mesh were evaluated.
     pub is_exhaustive: bool,
     /// The choices, each with the best alternative.
     pub choices: Vec<ChoiceReport>,
-    /// The shardings of all groups of arguments, those with the most bytes first.
+    /// The shardings of all groups of arguments and results, those with the most bytes first.
     pub arguments: Vec<ArgumentReport>,
-    /// The best candidates, best first.
+    /// The candidate that was chosen, and the best others, best first. Of those with equal estimates on a mesh, one is listed.
     pub tried: Vec<TriedReport>,
 }
 
@@ -88,14 +93,14 @@ pub struct ChoiceReport {
     pub score: ScoreReport,
 }
 
-/// The sharding of a group of arguments.
+/// The sharding of a group of arguments or results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ArgumentReport {
-    /// The names of the arguments, folded.
+    /// The names of the arguments or results, folded.
     pub arguments: Vec<String>,
-    /// The number of arguments.
+    /// The number of arguments or results.
     pub count: usize,
-    /// The role, such as `parameter`.
+    /// The role, such as `parameter`, or `result`.
     pub role: String,
     /// The global shape.
     pub shape: Vec<i64>,
@@ -112,7 +117,9 @@ pub struct TriedReport {
     pub mesh: String,
     /// The strategy in the words of `--fsdp`.
     pub strategy: String,
-    /// The number of groups of arguments whose sharding is not that of the strategy.
+    /// Whether this candidate was chosen.
+    pub is_chosen: bool,
+    /// The number of groups whose sharding is not that of the strategy.
     pub placed: usize,
     /// The estimates.
     pub score: ScoreReport,
@@ -135,15 +142,9 @@ pub(super) fn report(
 ) -> AutoReport {
     let score = search.score(best);
     let seconds = score.map_or(0.0, |score| score.seconds);
-    let bound = bound(&problem.module, problem.func, &problem.target);
+    let bound = bound(problem, search.fastest_seconds());
     let arguments = arguments(problem, module);
     let placed = best.placed.keys().filter_map(|&group| arguments.get(group).cloned());
-    let tried = search.ranked().into_iter().take(LISTED).map(|(candidate, score)| TriedReport {
-        mesh: mesh_text(problem, candidate),
-        strategy: candidate.words(),
-        placed: candidate.placed.len(),
-        score: score.into(),
-    });
     AutoReport {
         version: 1,
         source: options.source.clone(),
@@ -151,19 +152,21 @@ pub(super) fn report(
         devices: problem.target.num_devices(),
         mesh: mesh_text(problem, best),
         strategy: best.words(),
+        batch_first: best.batch_first,
+        is_replicated: is_replicated(module),
         placed: placed.collect(),
         fits: score.is_some_and(|score| score.fits),
         memory: score.map_or(0, |score| score.memory),
         limit: problem.limit,
         seconds,
         communication: score.map_or(0.0, |score| score.communication),
-        bound: bound.seconds,
-        bound_reason: bound.reason.to_owned(),
-        gap: if bound.seconds > 0.0 { seconds / bound.seconds } else { 1.0 },
+        bound: bound.map(|bound| bound.seconds),
+        bound_reason: bound.map_or("", |bound| bound.reason).to_owned(),
+        gap: bound.map(|bound| seconds / bound.seconds),
         evaluated: search.evaluated(),
         is_exhaustive: search.is_exhaustive(best),
         choices: choices(problem, search, best),
-        tried: tried.collect(),
+        tried: tried(problem, search, best),
         arguments,
     }
 }
@@ -179,18 +182,13 @@ fn mesh_text(problem: &Problem, candidate: &Candidate) -> String {
 
 /// The shardings of the groups of arguments in an annotated program.
 fn arguments(problem: &Problem, module: &Module) -> Vec<ArgumentReport> {
-    let Some((func, body)) = module.entry().and_then(|func| Some((func, module.funcs[func].body?))) else {
-        return Vec::new();
-    };
     let groups = problem.groups.iter().map(|group| {
-        let names: Vec<String> =
-            group.args.iter().map(|&i| module.funcs[func].shown_argument(&module.locs, i)).collect();
-        let first = group.args.first().and_then(|&i| module.regions[body].args.get(i));
-        let sharding = first.and_then(|&arg| module.shardings.sharding_of(arg));
+        let names = names(problem, group);
+        let sharding = problem.sharding_of(module, group);
         ArgumentReport {
             arguments: fold(names.iter().map(String::as_str)).into_iter().map(|folded| folded.text).collect(),
-            count: group.args.len(),
-            role: group.role.to_string(),
+            count: group.members.len(),
+            role: group.role.map_or_else(|| "result".to_owned(), |role| role.to_string()),
             shape: group.shape.clone(),
             spec: sharding.map_or_else(
                 || "-,...".to_owned(),
@@ -200,6 +198,48 @@ fn arguments(problem: &Problem, module: &Module) -> Vec<ArgumentReport> {
         }
     });
     groups.collect()
+}
+
+/// The names of the members of a group.
+fn names(problem: &Problem, group: &Group) -> Vec<String> {
+    let (module, func) = (&problem.module, &problem.module.funcs[problem.func]);
+    let name = |&i: &usize| match group.role {
+        Some(_) => func.shown_argument(&module.locs, i),
+        None => func.result_name(i).unwrap_or_else(|| format!("res{i}")),
+    };
+    group.members.iter().map(name).collect()
+}
+
+/// Whether no argument and no result of the entry function is sharded.
+fn is_replicated(module: &Module) -> bool {
+    let Some((func, body)) = module.entry().and_then(|func| Some((func, module.funcs[func].body?))) else {
+        return true;
+    };
+    let args = module.regions[body].args.iter().filter_map(|&arg| module.shardings.of(arg));
+    let results = module.funcs[func].res_shardings.iter().filter_map(|sharding| sharding.expand());
+    let is_sharded = |id| module.shardings.get(id).dims.iter().any(|dim| !dim.axes.is_empty());
+    !args.chain(results).any(is_sharded)
+}
+
+/// The candidates that are listed.
+fn tried(problem: &Problem, search: &Search<'_>, best: &Candidate) -> Vec<TriedReport> {
+    let chosen = search.score(best).map(|score| (best, score));
+    let others = search.ranked().into_iter().filter(|(candidate, _)| *candidate != best);
+    let mut rows: Vec<TriedReport> = Vec::new();
+    for (candidate, score) in chosen.into_iter().chain(others) {
+        let mesh = mesh_text(problem, candidate);
+        let score = ScoreReport::from(score);
+        if rows.len() < LISTED && !rows.iter().any(|row| row.mesh == mesh && row.score == score) {
+            rows.push(TriedReport {
+                mesh,
+                strategy: candidate.words(),
+                is_chosen: candidate == best,
+                placed: candidate.placed.len(),
+                score,
+            });
+        }
+    }
+    rows
 }
 
 /// The choices, each with the best evaluated candidate that differs in it.
@@ -244,7 +284,7 @@ fn choices(problem: &Problem, search: &Search<'_>, best: &Candidate) -> Vec<Choi
         )
     };
     for (i, group) in problem.groups.iter().enumerate() {
-        let names = group.args.iter().map(|&i| problem.roles.arguments[i].name.clone()).collect::<Vec<_>>();
+        let names = names(problem, group);
         let folded = fold(names.iter().map(String::as_str));
         let name = folded.first().map_or_else(String::new, |folded| folded.text.clone());
         let differs = |other: &Candidate| {

@@ -90,6 +90,9 @@ impl<'a> Search<'a> {
         // Two axes of data parallelism shard arguments in more ways than one.
         let split = (self.problem.mesh.is_none()).then(|| moves::split_data(&best)).flatten();
         self.place_groups(best.clone())?;
+        for start in self.starts(&best) {
+            self.place_groups(start)?;
+        }
         if let Some(split) = split {
             self.evaluate(vec![split.clone()], self.evaluations);
             if self.score(&split).is_some() {
@@ -99,10 +102,36 @@ impl<'a> Search<'a> {
         Ok(self.choose().unwrap_or(best))
     }
 
+    /// The best candidates on other meshes: those of the ranking, and the fastest that does not fit, because other shardings need less memory.
+    fn starts(&self, best: &Candidate) -> Vec<Candidate> {
+        let mut starts: Vec<Candidate> = Vec::new();
+        let ranked = self.ranked();
+        let too_large = ranked.iter().filter(|(_, score)| !score.fits);
+        let fastest = too_large.min_by(|(_, a), (_, b)| a.seconds.total_cmp(&b.seconds));
+        for (candidate, _) in fastest.into_iter().chain(&ranked) {
+            let is_new =
+                candidate.axes != best.axes && starts.iter().all(|start| start.axes != candidate.axes);
+            if is_new && starts.len() < BEAM {
+                starts.push((*candidate).clone());
+            }
+        }
+        starts
+    }
+
     /// Improves the shardings of groups of arguments on the mesh of a candidate, with its strategy.
     fn place_groups(&mut self, mut best: Candidate) -> Result<(), Error> {
+        let strategy = Candidate { placed: BTreeMap::new(), ..best.clone() };
+        let of_strategy = self.problem.placements(&self.problem.annotated(&strategy, false)?.module);
+        // A group that is sharded as in the strategy is not placed.
+        let simplest = |mut candidate: Candidate| {
+            candidate.placed.retain(|&group, dims| of_strategy[group].as_ref() != Some(dims));
+            candidate
+        };
         if let Some(all) = self.all_placements(&best) {
-            let is_complete = self.evaluate(all, self.evaluations);
+            let all = all.into_iter().map(simplest);
+            let both =
+                all.flat_map(|next| [next.clone(), Candidate { batch_first: !next.batch_first, ..next }]);
+            let is_complete = self.evaluate(both.collect(), self.evaluations);
             self.exhausted.extend(is_complete.then(|| best.axes.clone()));
             return Ok(());
         }
@@ -111,10 +140,11 @@ impl<'a> Search<'a> {
             let changed = |change: BTreeMap<usize, Dims>| {
                 let mut next = best.clone();
                 next.placed.extend(change);
-                next
+                simplest(next)
             };
             let found = moves::placements(self.problem, &best, &dims);
-            self.evaluate(found.iter().cloned().map(changed).collect(), self.evaluations);
+            let all = found.iter().cloned().map(changed).chain(moves::order_of_priorities(&best));
+            self.evaluate(all.collect(), self.evaluations);
             // Changes of different groups that help one by one are also tried together.
             let mut helpful: Vec<_> = found
                 .into_iter()
@@ -154,10 +184,10 @@ impl<'a> Search<'a> {
     /// A candidate for each combination of shardings of the groups, if the remaining evaluations are enough.
     fn all_placements(&self, best: &Candidate) -> Option<Vec<Candidate>> {
         let left = self.evaluations.checked_sub(self.scores.len())?;
-        let mut all = vec![Candidate { placed: BTreeMap::new(), ..best.clone() }];
+        let mut all = vec![Candidate { placed: BTreeMap::new(), batch_first: true, ..best.clone() }];
         for (i, group) in self.problem.groups.iter().enumerate().filter(|(_, group)| !group.is_fixed) {
             let choices = moves::all_placements(best, &group.shape);
-            if all.len().saturating_mul(choices.len()) > left {
+            if all.len().saturating_mul(choices.len()) > left / 2 {
                 return None;
             }
             let with = |candidate: &Candidate| {
@@ -227,29 +257,33 @@ impl<'a> Search<'a> {
         self.ranked().first().map(|(candidate, _)| (*candidate).clone())
     }
 
-    /// The best candidate: the fastest if each decision has to gain [`SIGNIFICANT`], or of those that do not fit, the one with the least memory. Of
-    /// candidates that are equal by this, one has less work of devices and links, because a compiler may overlap less of it than estimated, or
-    /// less memory.
+    /// The best candidate: the fastest if each decision has to gain [`SIGNIFICANT`], or if none fits, the one with the least memory. Of candidates
+    /// that are equal by this, one has less work of devices and links, because a compiler may overlap less of it than estimated, or less memory.
     fn choose(&self) -> Option<Candidate> {
         let mut equal = self.ranked();
-        let &(_, best) = equal.first()?;
-        equal.retain(|(_, score)| score.fits == best.fits);
+        let &(first, best) = equal.first()?;
+        if !best.fits {
+            return Some(first.clone());
+        }
+        equal.retain(|(_, score)| score.fits);
+        // A program without operations takes no time.
+        let seconds = best.seconds.max(f64::MIN_POSITIVE);
         let simple = |&(candidate, score): &(&Candidate, Score)| {
-            let cost = if best.fits {
-                score.seconds / best.seconds
-            } else {
-                score.memory as f64 / best.memory as f64
-            };
-            cost * (1.0 + SIGNIFICANT).powi(candidate.complexity() as i32)
+            score.seconds / seconds * (1.0 + SIGNIFICANT).powi(candidate.complexity() as i32)
         };
         let limit = self.problem.limit.max(best.memory) as f64;
         keep_least(&mut equal, simple);
-        keep_least(&mut equal, |(_, score)| score.busy / best.seconds);
+        keep_least(&mut equal, |(_, score)| score.busy / seconds);
         keep_least(&mut equal, |(_, score)| score.memory as f64 / limit);
-        equal
-            .into_iter()
-            .min_by(|a, b| simple(a).total_cmp(&simple(b)))
-            .map(|(candidate, _)| candidate.clone())
+        let key =
+            |found: &(&Candidate, Score)| [simple(found), found.1.busy, found.1.memory as f64].map(rounded);
+        equal.into_iter().min_by_key(key).map(|(candidate, _)| candidate.clone())
+    }
+
+    /// The fastest time of all candidates, whether they fit or not; infinite if there is none.
+    pub(super) fn fastest_seconds(&self) -> f64 {
+        let scores = self.scores.values().flatten();
+        scores.map(|score| score.seconds).fold(f64::INFINITY, f64::min)
     }
 
     /// The estimates for a candidate, if it was evaluated and can be partitioned.

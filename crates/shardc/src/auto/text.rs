@@ -17,25 +17,31 @@ impl AutoReport {
         let mut out = String::new();
         let _ = writeln!(out, "{} on {}: {} devices", self.source, self.target, self.devices);
         let _ = writeln!(out, "  mesh      {}", self.mesh);
-        let _ = writeln!(out, "  strategy  {}", self.strategy);
+        let order = if self.batch_first { "" } else { ", without priority of the batch" };
+        let _ = writeln!(out, "  strategy  {}{order}", self.strategy);
+        if self.is_replicated {
+            out.push_str("            nothing is sharded: each device computes the whole program, because sharding would cost more than it saves\n");
+        }
+        let bound = match (self.bound, self.gap) {
+            (Some(bound), Some(gap)) => {
+                format!("{gap:.2} times the lower bound, {} for {}", seconds_text(bound), self.bound_reason)
+            }
+            _ => "no lower bound is known".to_owned(),
+        };
+        let _ = writeln!(out, "  time      {}: {bound}", seconds_text(self.seconds));
         let _ = writeln!(
             out,
-            "  time      {}; no sharding is faster than {} ({}): {:.2} times that",
-            seconds_text(self.seconds),
-            seconds_text(self.bound),
-            self.bound_reason,
-            self.gap
-        );
-        let _ = writeln!(
-            out,
-            "  links     {} of communication, overlapped or not",
+            "  links     busy for {}, in part while the device computes",
             seconds_text(self.communication)
         );
         let limit = match (self.limit, self.fits) {
             (0, _) => String::new(),
             (limit, true) => format!(" of {}", bytes_text(limit)),
             (limit, false) => {
-                format!(" of {}: it does not fit; use more devices or smaller batches", bytes_text(limit))
+                format!(
+                    " of {}: it does not fit; use more devices, or a smaller program or batch",
+                    bytes_text(limit)
+                )
             }
         };
         let _ = writeln!(out, "  memory    up to {}{limit}", bytes_text(self.memory));
@@ -52,14 +58,14 @@ impl AutoReport {
     }
 
     fn write_arguments(&self, out: &mut String) {
-        out.push_str("\nshardings of arguments, largest first\n");
+        out.push_str("\nshardings of arguments and results, largest first\n");
         for row in self.arguments.iter().take(ROWS) {
             let first = row.arguments.first().map(String::as_str).unwrap_or_default();
             let more = if row.arguments.len() > 1 { " and others" } else { "" };
             let fixed = if row.is_fixed {
                 ", given"
             } else if self.placed.contains(row) {
-                ", not that of the strategy"
+                ", instead of that of the strategy"
             } else {
                 ""
             };
@@ -82,7 +88,7 @@ impl AutoReport {
     fn difference(&self, other: &ScoreReport) -> String {
         let seconds = other.seconds - self.seconds;
         let time = match seconds_text(seconds.abs()) {
-            _ if seconds.abs() < 1e-3 * self.seconds => "as fast".to_owned(),
+            text if seconds.abs() < 1e-3 * self.seconds || text == seconds_text(0.0) => "as fast".to_owned(),
             text if seconds < 0.0 => format!("{text} faster"),
             text => format!("{text} slower"),
         };
@@ -118,21 +124,22 @@ impl AutoReport {
 
     fn write_tried(&self, out: &mut String) {
         let exhaustive = if self.is_exhaustive {
-            ", among them all shardings of arguments along whole axes of this mesh"
+            ", among them all shardings of arguments and results along whole axes of this mesh"
         } else {
             ""
         };
-        let _ = writeln!(out, "\nbest of {} candidates{exhaustive}", self.evaluated);
+        let _ = writeln!(out, "\nchosen (*) and best of {} candidates{exhaustive}", self.evaluated);
         for row in &self.tried {
             let placed = match row.placed {
                 0 => String::new(),
-                1 => ", 1 group of arguments placed".to_owned(),
-                n => format!(", {n} groups of arguments placed"),
+                1 => ", another sharding of 1 group".to_owned(),
+                n => format!(", other shardings of {n} groups"),
             };
+            let mark = if row.is_chosen { '*' } else { ' ' };
             let fits = if row.score.fits { "" } else { ", does not fit" };
             let _ = writeln!(
                 out,
-                "  {:>9}  {:>10}  {} {}{placed}{fits}",
+                "{mark} {:>9}  {:>10}  {} {}{placed}{fits}",
                 seconds_text(row.score.seconds),
                 bytes_text(row.score.memory),
                 row.mesh,

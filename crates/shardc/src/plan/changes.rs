@@ -4,7 +4,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use shardc_ir::Module;
 use shardc_passes::annotations::spec::Annotation;
 use shardc_passes::cost::memory::InMemory;
@@ -38,7 +38,7 @@ struct Candidate {
 }
 
 enum Apply {
-    Annotate(Annotation),
+    Annotate(Vec<Annotation>),
     CombineBytes(u64),
     MemoryBytes(u64),
     OrderDevices,
@@ -115,7 +115,9 @@ fn measure(
 ) -> Option<ChangeReport> {
     let mut changed = compiler.clone();
     match &candidate.apply {
-        Apply::Annotate(annotation) => changed = changed.annotation(annotation.clone()),
+        Apply::Annotate(annotations) => {
+            changed = annotations.iter().cloned().fold(changed, Compiler::annotation);
+        }
         Apply::CombineBytes(bytes) => changed.options.clean.combine_bytes = *bytes,
         Apply::MemoryBytes(bytes) => changed.options.clean.memory_bytes = Some(*bytes),
         Apply::OrderDevices => changed = changed.best_device_order(true),
@@ -138,6 +140,9 @@ fn signed(bytes: u64) -> i64 {
 struct Alike<'a> {
     /// The selector of annotations: `arg3`, or a name with `*` for numbers.
     target: String,
+    /// The selectors of the results to which the arguments are donated. They need the same shardings, because they are the arguments of the next
+    /// execution.
+    results: IndexSet<String>,
     count: u64,
     first: &'a InterfaceTensor,
 }
@@ -149,10 +154,16 @@ fn alike(output: &Output) -> Vec<Alike<'_>> {
         if input.is_token || input.mesh.is_some() {
             continue;
         }
-        let target = input.name.as_ref().map_or_else(|| format!("arg{number}"), |name| with_wildcards(name));
+        let selector = |tensor: &InterfaceTensor, position: String| {
+            tensor.name.as_ref().map_or(position, |name| with_wildcards(name))
+        };
+        let target = selector(input, format!("arg{number}"));
+        let result = input.donated_to.and_then(|i| Some((i, output.interface.outputs.get(i)?)));
         let key = format!("{target} {:?} {:?}", input.local_shape, input.sharding);
-        let group = groups.entry(key).or_insert(Alike { target, count: 0, first: input });
+        let new = Alike { target, results: IndexSet::new(), count: 0, first: input };
+        let group = groups.entry(key).or_insert(new);
         group.count += 1;
+        group.results.extend(result.map(|(i, result)| selector(result, format!("res{i}"))));
     }
     let mut groups: Vec<Alike<'_>> = groups.into_values().collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.bytes()));
@@ -167,11 +178,17 @@ impl Alike<'_> {
         (bits / 8).saturating_mul(self.count)
     }
 
-    /// The annotation of the arguments with other axes, which `axes_of` returns for each dimension.
-    fn annotated(&self, axes_of: impl Fn(usize) -> Vec<String>) -> Option<(String, Annotation)> {
+    /// The options and annotations that shard the arguments and their results along other axes, which `axes_of` returns for each dimension. `None`
+    /// if they would be too many.
+    fn annotated(&self, axes_of: impl Fn(usize) -> Vec<String>) -> Option<(String, Vec<Annotation>)> {
+        const MOST: usize = 4;
         let dims = (0..self.first.sharding.dims.len()).map(|dim| axes_text(&axes_of(dim)));
-        let spec = format!("{}={}", self.target, dims.collect::<Vec<_>>().join(","));
-        Some((format!("--spec \"{spec}\""), spec.parse().ok()?))
+        let spec = dims.collect::<Vec<_>>().join(",");
+        let targets = [&self.target].into_iter().chain(&self.results);
+        let specs: Vec<String> = targets.map(|target| format!("{target}={spec}")).collect();
+        let options: Vec<String> = specs.iter().map(|spec| format!("--spec \"{spec}\"")).collect();
+        let annotations: Option<Vec<Annotation>> = specs.iter().map(|spec| spec.parse().ok()).collect();
+        Some((options.join(" "), annotations?)).filter(|_| specs.len() <= MOST)
     }
 }
 
@@ -198,10 +215,10 @@ fn resharded(output: &Output) -> Vec<Candidate> {
             } else {
                 continue;
             };
-            candidates.extend(made.map(|(how, annotation)| Candidate {
+            candidates.extend(made.map(|(how, annotations)| Candidate {
                 what,
                 how,
-                apply: Apply::Annotate(annotation),
+                apply: Apply::Annotate(annotations),
             }));
         }
     }

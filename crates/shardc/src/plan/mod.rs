@@ -152,7 +152,10 @@ impl Compiler {
         }
         let (values, measured) =
             both(|| memory::Values::of(&output, func), || Measured::of(&output, func, target));
-        let ideal = module.entry().map_or(0.0, |func| ideal_seconds(&module, func, target.spec()));
+        // The program may have unused and equal products, and a partition may repeat products.
+        let whole = module.entry().map_or(0.0, |func| ideal_seconds(&module, func, target.spec()));
+        let ideal =
+            (whole / target.num_devices() as f64).min(ideal_seconds(&output.module, func, target.spec()));
         let mut report = PlanReport {
             version: 1,
             source: options.source.clone(),
@@ -165,7 +168,7 @@ impl Compiler {
             mesh: communication::mesh(&output, target),
             memory: memory::report(&output, &measured.memory, &roles, &values, options.limit()),
             communication: communication::report(&output, &measured.time, target),
-            time: time::report(&output, &measured.time, target, ideal),
+            time: time::report(&output, &measured.time, ideal),
             notes: vec![
                 "times assume peak rates; a device takes longer. MFU counts all matrix products of the program, also recomputed ones".to_owned(),
             ],
@@ -229,6 +232,38 @@ mod tests {
         let ideal = flops / (4.0 * 197e12);
         assert!((report.time.mfu - ideal / report.time.seconds).abs() < 1e-9);
         assert!(report.time.exposed <= report.time.communication);
+    }
+
+    #[test]
+    fn products_that_are_not_executed_are_not_counted() {
+        let text = r#"
+          sdy.mesh @mesh = <["data"=4]>
+          func.func @main(%x: tensor<4096x4096xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}, %w: tensor<4096x4096xbf16>)
+              -> (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) {
+            %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+                : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+            %1 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+                : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+            return %0, %1 : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>
+          }"#;
+        let options = PlanOptions::new("twice.mlir", "v5e:2x2".parse::<Target>().unwrap());
+        let report = Compiler::new().plan(Compiler::read(text.as_bytes()).unwrap(), &options).unwrap().report;
+        assert!(report.time.mfu <= 1.0, "{}", report.time.mfu);
+    }
+
+    /// A donated argument is the result of the previous execution, so both need the same sharding.
+    #[test]
+    fn changes_of_donated_arguments_include_their_results() {
+        let text = STEP.replacen(
+            "%w: tensor<2048x2048xbf16> {",
+            "%w: tensor<2048x2048xbf16> {tf.aliasing_output = 0 : i32, ",
+            1,
+        );
+        assert_ne!(text, STEP);
+        let options = PlanOptions::new("step.mlir", "v5e:2x2".parse::<Target>().unwrap());
+        let report = Compiler::new().plan(Compiler::read(text.as_bytes()).unwrap(), &options).unwrap().report;
+        let changes: Vec<_> = report.changes.iter().filter(|change| change.how.contains("arg1=")).collect();
+        assert!(changes.iter().all(|change| change.how.contains("--spec \"res0=")), "{changes:?}");
     }
 
     #[test]

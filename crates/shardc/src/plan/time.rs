@@ -2,7 +2,6 @@
 
 use shardc_passes::cost::time::{Span, TimeEstimate};
 use shardc_passes::cost::traffic::bytes_sent;
-use shardc_target::Target;
 
 use super::report::{LoopReport, SpanReport, TimeReport};
 use crate::Output;
@@ -11,11 +10,10 @@ use crate::explain::SourcePlace;
 /// The maximum number of spans of a report. If there are more, short neighbors are merged.
 const SPANS: usize = 4000;
 
-/// The time of a partition. `ideal` are the seconds of the program's matrix products on one device at peak rates.
-pub(super) fn report(output: &Output, time: &TimeEstimate, target: &Target, ideal: f64) -> TimeReport {
+/// The time of a partition. `ideal` are the seconds of a device's share of the program's matrix products at peak rates.
+pub(super) fn report(output: &Output, time: &TimeEstimate, ideal: f64) -> TimeReport {
     let place = |op| SourcePlace { user: output.module.user_loc(op), ..SourcePlace::default() };
     let total = &time.total;
-    let ideal = ideal / target.num_devices() as f64;
     let loops =
         time.loops.iter().map(|of| LoopReport { trips: of.trips, seconds: of.seconds, place: place(of.op) });
     TimeReport {

@@ -22,7 +22,8 @@
 //! }
 //! ```
 //!
-//! Conditions: devices are partitions, one mesh, and even shards along whole axes.
+//! Conditions: devices are partitions, one mesh, and even shards along whole axes. A program for one device is left as it is: XLA runs no
+//! partitioner for it, which would replace the manual computation.
 
 use shardc_ir::discardable::GSPMD_SHARDING;
 use shardc_ir::{
@@ -45,6 +46,10 @@ pub fn wrap_in_manual_computation(module: &mut Module, interface: &Interface) ->
         let message = "a manual computation has collectives across partitions, but the devices of this program are replicas";
         return Err(Diagnostic::invalid("SH0513", message).hint("partition with `--spmd-mode partition`"));
     }
+    unmark(module);
+    if interface.mesh.num_devices() == 1 {
+        return Ok(());
+    }
     let mesh = module.add_mesh("mesh", interface.mesh.clone());
     let sharding = |module: &mut Module, (i, tensor): (usize, &InterfaceTensor), kind: &str| {
         check(tensor, &interface.mesh).map_err(|reason| {
@@ -61,7 +66,6 @@ pub fn wrap_in_manual_computation(module: &mut Module, interface: &Interface) ->
     let outputs = interface.outputs.iter().enumerate();
     let out_shardings: Vec<_> =
         outputs.map(|output| sharding(module, output, "result")).collect::<Result<_, Diagnostic>>()?;
-    unmark(module);
     let manual_axes = (0..interface.mesh.axes.len()).map(AxisRef::whole).collect();
     let spec = ManualSpec { in_shardings, out_shardings, manual_axes };
     let results: Vec<TypeId> = interface

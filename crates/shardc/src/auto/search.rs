@@ -269,7 +269,7 @@ impl<'a> Search<'a> {
         // A program without operations takes no time.
         let seconds = best.seconds.max(f64::MIN_POSITIVE);
         let simple = |&(candidate, score): &(&Candidate, Score)| {
-            score.seconds / seconds * (1.0 + SIGNIFICANT).powi(candidate.complexity() as i32)
+            score.seconds / seconds * (1.0 + SIGNIFICANT * candidate.complexity() as f64)
         };
         let limit = self.problem.limit.max(best.memory) as f64;
         keep_least(&mut equal, simple);

@@ -10,7 +10,7 @@ use anyhow::Result;
 use indicatif::ProgressBar;
 use shardc::Module;
 use shardc::ir::Mesh;
-use shardc::plan::PlanOptions;
+use shardc::plan::{PlanOptions, PlanReport};
 use shardc::target::{Target, TargetSpec, find, names, unknown_hint};
 use shardc_passes::annotations::spec::MeshSpec;
 
@@ -39,7 +39,8 @@ const TENSOR: [u32; 3] = [1, 4, 8];
 /// A target with a mesh and a strategy.
 struct Case {
     target: Arc<Target>,
-    mesh: String,
+    /// The mesh; `None` if a search chooses it.
+    mesh: Option<String>,
     /// The strategy in words, if the options do not select it.
     words: Option<&'static str>,
 }
@@ -124,7 +125,11 @@ fn cases(args: &PlanArgs, module: &Module, kinds: &[&'static TargetSpec]) -> Res
     for &spec in kinds {
         for devices in SIZES {
             let Some(target) = Target::with_devices(spec, devices).map(Arc::new) else { continue };
-            for mesh in meshes(given.as_ref(), devices) {
+            let meshes = match &given {
+                None if args.how.auto => vec![None],
+                given => meshes(given.as_ref(), devices).into_iter().map(Some).collect(),
+            };
+            for mesh in meshes {
                 cases.extend(words.iter().map(|&words| Case {
                     target: Arc::clone(&target),
                     mesh: mesh.clone(),
@@ -169,7 +174,8 @@ impl Done {
     fn add(&self, case: &Case) {
         let planned = self.planned.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(bar) = &self.shown {
-            bar.set_message(format!("plan {planned} of {}: {} with {}", self.all, case.target, case.mesh));
+            let mesh = case.mesh.as_ref().map_or_else(String::new, |mesh| format!(" with {mesh}"));
+            bar.set_message(format!("plan {planned} of {}: {}{mesh}", self.all, case.target));
         }
     }
 }
@@ -229,8 +235,8 @@ impl Sweep<'_> {
         Some(Row {
             target: report.target.name,
             devices: report.target.devices,
-            mesh: case.mesh.clone(),
-            strategy: how.strategy.fsdp,
+            mesh: case.mesh.clone().unwrap_or_else(|| axes(&report)),
+            strategy: how.strategy.fsdp.or_else(|| how.auto.then(|| "auto".to_owned())),
             fits: report.memory.fits,
             memory: report.memory.high,
             limit: report.memory.limit,
@@ -243,10 +249,15 @@ impl Sweep<'_> {
     }
 }
 
+/// The mesh of a plan: `fsdp=8,tensor=2`.
+fn axes(report: &PlanReport) -> String {
+    report.mesh.iter().map(|axis| format!("{}={}", axis.name, axis.size)).collect::<Vec<_>>().join(",")
+}
+
 /// The options of a case.
 fn options(args: &PlanArgs, case: &Case) -> (AnnotationArgs, HowArgs) {
     let mut annotations = args.input.annotations.clone();
-    annotations.mesh = Some(case.mesh.clone());
+    annotations.mesh.clone_from(&case.mesh);
     let mut how = args.how.for_machine(Some(Chosen::Target(Arc::clone(&case.target))));
     if let Some(words) = case.words {
         how.strategy.fsdp = Some(words.to_owned());

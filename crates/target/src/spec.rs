@@ -117,6 +117,8 @@ pub struct CompilerModel {
     pub keeps_shared_quotients: bool,
     /// Whether the result of an element-wise operation and an operand that no matmul produces are in memory at the same time.
     pub writes_beside_computed: bool,
+    /// Whether gathers run on cores of their own (SparseCore), beside other operations.
+    pub looks_up_beside: bool,
     /// Whether recomputation is decided by the number of elements, not by bytes.
     pub counts_elements: bool,
     /// The divisor of the fraction of live bytes that heap fragmentation takes; 0 if there is none.

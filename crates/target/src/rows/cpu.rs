@@ -28,6 +28,7 @@ pub static CPU: TargetSpec = TargetSpec {
         multiplies_alone: false,
         keeps_shared_quotients: false,
         writes_beside_computed: false,
+        looks_up_beside: false,
         counts_elements: false,
         fragmentation: 0,
         overlapped: &[],

@@ -22,6 +22,7 @@ const COMPILER: CompilerModel = CompilerModel {
     multiplies_alone: true,
     keeps_shared_quotients: false,
     writes_beside_computed: false,
+    looks_up_beside: false,
     counts_elements: false,
     // 1.3 to 10 % for GPT-2 under four strategies, and more below a megabyte, where sequential all-gathers are combined.
     fragmentation: 9,

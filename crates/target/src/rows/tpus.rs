@@ -43,6 +43,7 @@ const COMPILER: CompilerModel = CompilerModel {
     multiplies_alone: false,
     keeps_shared_quotients: false,
     writes_beside_computed: false,
+    looks_up_beside: false,
     // The compiler recomputes attention probabilities from exponentials, which have twice as many bytes.
     counts_elements: true,
     // Most heaps of docs/QUALITY.md take 0.3 to 8 % more than their live bytes, a few up to 17 %.
@@ -110,6 +111,7 @@ pub(super) static V5P: TargetSpec = TargetSpec {
     compiler: CompilerModel {
         keeps_shared_quotients: true,
         writes_beside_computed: true,
+        looks_up_beside: true,
         counts_elements: false,
         ..COMPILER
     },

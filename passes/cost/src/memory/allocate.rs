@@ -4,7 +4,7 @@
 //! loses some bytes between them. The buffers of nested regions are placed in the same heap, at the steps of the operation that owns the
 //! region.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use shardc_ir::ValueId;
 
@@ -97,8 +97,10 @@ impl Timeline {
         line
     }
 
-    /// Returns the size of a heap in which each buffer is placed when its live range begins, in the smallest gap that holds it.
-    pub(super) fn best_fit(&self) -> u64 {
+    /// Returns the size of a heap in which each buffer is placed when its live range begins, in the first gap that holds it. The heaps of
+    /// libtpu 0.0.51 are placed so: from the buffers and live ranges in its dumps, first fit computes their sizes with an error of at
+    /// most 1.5 % (nine programs, which lose 0.2 to 17 % between buffers).
+    pub(super) fn first_fit(&self) -> u64 {
         let mut order: Vec<&Buffer> = self.buffers.iter().filter(|buffer| buffer.bytes > 0).collect();
         order.sort_by_key(|buffer| (buffer.first, std::cmp::Reverse(buffer.bytes)));
         let mut ends: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
@@ -108,72 +110,46 @@ impl Timeline {
             while let Some(entry) = ends.first_entry().filter(|entry| *entry.key() < buffer.first) {
                 entry.remove().into_iter().for_each(|(offset, bytes)| gaps.free(offset, bytes));
             }
-            let offset = gaps.take(buffer.bytes).unwrap_or_else(|| {
-                // The heap grows by what the gap at its end lacks.
-                let offset = gaps.take_end(size);
-                size = offset.saturating_add(buffer.bytes);
-                offset
-            });
+            let offset = gaps.take(buffer.bytes);
+            size = size.max(offset.saturating_add(buffer.bytes));
             ends.entry(buffer.last).or_default().push((offset, buffer.bytes));
         }
         size
     }
 }
 
-/// The gaps of a heap, by offset and by size.
-#[derive(Default)]
-struct Gaps {
-    by_offset: BTreeMap<u64, u64>,
-    by_size: BTreeSet<(u64, u64)>,
+/// The gaps of a heap: the bytes of each, by offset. The last gap has no end.
+struct Gaps(BTreeMap<u64, u64>);
+
+impl Default for Gaps {
+    fn default() -> Gaps {
+        Gaps(BTreeMap::from([(0, u64::MAX)]))
+    }
 }
 
 impl Gaps {
-    fn insert(&mut self, offset: u64, bytes: u64) {
-        self.by_offset.insert(offset, bytes);
-        self.by_size.insert((bytes, offset));
-    }
-
-    fn remove(&mut self, offset: u64, bytes: u64) {
-        self.by_offset.remove(&offset);
-        self.by_size.remove(&(bytes, offset));
-    }
-
     /// Adds a gap, and merges it with its neighbours.
     fn free(&mut self, mut offset: u64, mut bytes: u64) {
-        if let Some((&before, &size)) = self.by_offset.range(..offset).next_back()
-            && before.saturating_add(size) == offset
-        {
-            self.remove(before, size);
+        let before = self.0.range(..offset).next_back().map(|(&before, &size)| (before, size));
+        if let Some((before, size)) = before.filter(|(before, size)| before.saturating_add(*size) == offset) {
+            self.0.remove(&before);
             (offset, bytes) = (before, bytes.saturating_add(size));
         }
-        let end = offset.saturating_add(bytes);
-        if let Some(&size) = self.by_offset.get(&end) {
-            self.remove(end, size);
+        if let Some(size) = self.0.remove(&offset.saturating_add(bytes)) {
             bytes = bytes.saturating_add(size);
         }
-        self.insert(offset, bytes);
+        self.0.insert(offset, bytes);
     }
 
-    /// Takes `bytes` from the smallest gap that holds them, and returns their offset.
-    fn take(&mut self, bytes: u64) -> Option<u64> {
-        let &(size, offset) = self.by_size.range((bytes, 0)..).next()?;
-        self.remove(offset, size);
+    /// Takes `bytes` from the first gap that holds them, and returns their offset.
+    fn take(&mut self, bytes: u64) -> u64 {
+        let found = self.0.iter().find(|&(_, &size)| size >= bytes).map(|(&offset, &size)| (offset, size));
+        let Some((offset, size)) = found else { return 0 };
+        self.0.remove(&offset);
         if size > bytes {
-            self.insert(offset.saturating_add(bytes), size - bytes);
+            self.0.insert(offset.saturating_add(bytes), size - bytes);
         }
-        Some(offset)
-    }
-
-    /// Takes the gap that ends at `end`, and returns its offset; `end` if there is none.
-    fn take_end(&mut self, end: u64) -> u64 {
-        let last = self.by_offset.last_key_value().map(|(&offset, &size)| (offset, size));
-        match last.filter(|&(offset, size)| offset.saturating_add(size) == end) {
-            Some((offset, size)) => {
-                self.remove(offset, size);
-                offset
-            }
-            None => end,
-        }
+        offset
     }
 }
 
@@ -188,22 +164,15 @@ mod tests {
     }
 
     #[test]
-    fn buffers_take_the_smallest_gap() {
-        // The gaps of 4 and of 2 bytes are taken by the third and the fourth buffer.
-        let line = line(&[(4, 1, 2), (1, 1, 9), (2, 1, 2), (1, 1, 9), (2, 3, 9), (4, 3, 9)]);
-        assert_eq!((live(&line.buffers, 10).live, line.best_fit()), (8, 8));
-    }
-
-    #[test]
-    fn a_gap_that_is_too_small_is_lost() {
-        let line = line(&[(4, 1, 2), (1, 1, 9), (5, 3, 9)]);
-        assert_eq!((live(&line.buffers, 10).live, line.best_fit()), (6, 10));
+    fn buffers_take_the_first_gap_that_holds_them() {
+        // The fifth buffer takes the first two bytes of the gap of four, although the gap of two would hold it. The last one fits nowhere.
+        let buffers = line(&[(4, 1, 3), (1, 2, 9), (2, 3, 3), (1, 3, 9), (2, 4, 9), (4, 5, 9)]);
+        assert_eq!((live(&buffers.buffers, 10).live, buffers.first_fit()), (8, 12));
     }
 
     #[test]
     fn adjacent_gaps_are_merged() {
-        let line = line(&[(4, 1, 2), (3, 1, 3), (1, 1, 9), (7, 4, 9)]);
-        assert_eq!(line.best_fit(), 8);
+        assert_eq!(line(&[(4, 1, 2), (3, 1, 3), (1, 1, 9), (7, 4, 9)]).first_fit(), 8);
     }
 
     #[test]

@@ -31,6 +31,8 @@ impl Estimate<'_> {
         let ops = &module.regions[region].ops;
         let mut table = Buffers::default();
         let together = self.made_together(region);
+        // The last step that computes a matmul.
+        let mut multiplied = 0;
         for (step, &number) in (1u32..).zip(order) {
             let op = ops[number];
             let data = &module.ops[op];
@@ -50,6 +52,7 @@ impl Estimate<'_> {
             {
                 table.add(Buffer::of_copy(bytes, step, step));
             }
+            table.all.extend(self.looked_up_late(op, region, step));
             for &result in &data.results {
                 if outside.contains(&result) {
                     if self.is_copied(op, result, region) {
@@ -79,10 +82,50 @@ impl Estimate<'_> {
                 if self.program.copied.rows.contains(&result) {
                     table.add_beside(Buffer::of_copy(self.program.size(result), step, last));
                 }
-                table.add(self.buffer(result, step, last));
+                let first = self.started_at(op, step, multiplied, &mut table);
+                table.add(self.buffer(result, first, last));
+            }
+            if is_product(&data.kind) || self.has_fused_product(op, region) {
+                multiplied = step;
             }
         }
         table.all
+    }
+
+    /// Returns the step at which the memory of the results of an operation is allocated: for an all-gather that runs beside the matmul
+    /// before it, the step `multiplied` of that matmul, unless the gathered value is computed later.
+    fn started_at(&self, op: OpId, step: u32, multiplied: u32, table: &mut Buffers) -> u32 {
+        let data = &self.module.ops[op];
+        if multiplied == 0
+            || !matches!(data.kind, OpKind::AllGather { .. })
+            || !self.program.applies_on_tpu(Rule::EarlyGathers)
+        {
+            return step;
+        }
+        let ready = data.operands.iter().filter_map(|&v| table.of(v).map(|buffer| buffer.first)).max();
+        ready.unwrap_or(0).max(multiplied)
+    }
+
+    /// Whether a matmul is fused into an operand of the operation.
+    fn has_fused_product(&self, op: OpId, region: RegionId) -> bool {
+        self.module.ops[op].operands.iter().any(|&value| {
+            let def = self.program.made_in(value, region).filter(|def| self.fused[def.index()]);
+            def.is_some_and(|def| is_product(&self.module.ops[def].kind))
+        })
+    }
+
+    /// Returns the converted table of a lookup of one element per row, as of logits at labels. The lookup runs asynchronously, and nothing
+    /// but the loss needs its result, so the table is computed by the last operation that reads the value from which it is converted.
+    fn looked_up_late(&self, op: OpId, region: RegionId, step: u32) -> Option<Buffer> {
+        let &table = self.module.ops[op].operands.first()?;
+        let def = self.program.made_in(table, region)?;
+        if !self.program.looks_up_late(op) || !self.fused[def.index()] {
+            return None;
+        }
+        // The largest operand is the original; the others are vectors such as biases.
+        let original = self.leaves(def, region).into_iter().max_by_key(|&v| self.program.weight(v));
+        let last = original.map_or(step, |v| self.last_step(v, region).max(step));
+        Some(Buffer::of_copy(self.program.size(table), last, last))
     }
 
     /// Creates the buffer of a value with the given live range.

@@ -82,9 +82,8 @@ pub(super) fn interval(
     let rules = model.rules.without(Rule::EarlyFrees).without(Rule::EarlyResults);
     let fusion = heap.include(kept) + heap.include(recomputed);
     let schedule = heap.include(heap_of(Model { rules, ..model }));
-    // The expected heap may have more gaps than the compiler's at worst.
     let gaps = expected.saturating_sub(peak.bytes);
-    let most = model.machine.gaps(peak.bytes).saturating_sub(gaps);
+    let most = model.machine.gaps(peak.bytes).max(2 * gaps).saturating_sub(gaps);
     let allocation = heap.lower(gaps) + heap.raise(most);
     let fast_memory = heap.lower(model.machine.fast_memory());
     let other = heap.lower(expected / OTHER) + heap.raise(expected / OTHER);
@@ -92,9 +91,10 @@ pub(super) fn interval(
     heap
 }
 
-/// Returns the expected heap size of temporaries with this peak: halfway between the live bytes and a best fit.
+/// Returns the expected heap size of temporaries with this peak: halfway between the live bytes and a first fit. The compiler
+/// places its own buffers by first fit. A first fit of the modelled buffers, whose sizes and live ranges have errors, loses more.
 fn size(model: Model, peak: &Peak) -> u64 {
-    let most = peak.timeline.best_fit().max(peak.bytes);
+    let most = peak.timeline.first_fit().max(peak.bytes);
     let gaps = if model.rules.contains(Rule::Fragmentation) { (most - peak.bytes) / 2 } else { 0 };
     peak.bytes + gaps
 }

@@ -56,6 +56,11 @@ impl Machine {
         self.0.writes_beside_computed
     }
 
+    /// Whether gathers run on cores of their own, beside other operations.
+    pub(super) fn looks_up_beside(self) -> bool {
+        self.0.looks_up_beside
+    }
+
     /// Returns the relative cost of reading or writing a tensor: its number of elements, or its bytes.
     pub(super) fn traffic(self, ty: &TensorType) -> u64 {
         let elements = ty.num_elements().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);

@@ -103,6 +103,13 @@ impl Program<'_> {
         self.sums.get(&made).copied()
     }
 
+    /// Whether an operation is a lookup of one element per row that runs asynchronously, beside other operations.
+    pub(super) fn looks_up_late(&self, op: OpId) -> bool {
+        matches!(&self.module.ops[op].kind, OpKind::Gather(spec) if !spec.operand_batching_dims.is_empty())
+            && self.machine.looks_up_beside()
+            && self.applies(Rule::LateLookups)
+    }
+
     /// Returns the bytes of the linearized indices of a scatter whose index vectors have several components. A TPU computes these indices
     /// before the scatter.
     pub(super) fn flat_places(&self, op: OpId) -> Option<u64> {

@@ -234,7 +234,7 @@ impl<'m> Program<'m> {
             // If a gather reads a converted table, only the rows that it reads are converted. If a gather reads elements of each row, as
             // `take_along_axis` does with logits, both the converted and the original logits are in memory.
             let table = data.operands[0];
-            let is_converted = spec.operand_batching_dims.is_empty()
+            let is_converted = (spec.operand_batching_dims.is_empty() || self.looks_up_late(op))
                 && self.is_made_by(table, |kind| matches!(kind, OpKind::Convert));
             self.hard[table.index()] |= !is_converted;
         }

@@ -1,4 +1,4 @@
-//! Stacked layer weights that the TPU compiler copies to another layout before a loop.
+//! Stacked layer weights that the TPU compiler copies to another layout or type before a loop.
 //!
 //! A TPU tiles the last two dimensions of a tensor. A matmul needs the rows of a matrix in one of these two dimensions and its columns in
 //! the other. For example, if a weight `[features, heads, size]` is contracted over its features, both of its last dimensions are column
@@ -9,6 +9,8 @@
 //! `[96, 12, 64]` (features, heads, size) has its features along the lanes, since tiles of heads and size would have the most padding. The
 //! 96 features are not a whole tile. The stack of such rows is copied to a layout with features outermost before the loops, and heads and
 //! size are padded in the copy.
+//!
+//! If loops convert all rows of a 32-bit stack to 16 bits, the compiler converts the whole stack once before the loops.
 //!
 //! Gathers in loops may read blocks of several dimensions from an argument, such as the frames of a batch. The argument is then copied to a
 //! layout in which the indexed dimension is not tiled.
@@ -41,6 +43,7 @@ pub(super) fn copied(module: &Module, body: RegionId, model: Model) -> Copied {
     if !rules.contains(Rule::StackLayouts) {
         return Copied { stacks: copied, rows };
     }
+    let narrow = narrowed(module, body, &is);
     // Maps a value to the argument of which it is a row.
     let mut row_of: FxHashMap<ValueId, ValueId> = FxHashMap::default();
     for op in module.walk(body) {
@@ -93,7 +96,43 @@ pub(super) fn copied(module: &Module, body: RegionId, model: Model) -> Copied {
             _ => {}
         }
     }
+    for arg in narrow {
+        let bytes = module.stored(arg).map_or(0, |ty| machine.bytes(ty, 16, None));
+        copied.entry(arg).and_modify(|bytes| *bytes /= 2).or_insert(bytes);
+    }
     Copied { stacks: copied, rows }
+}
+
+/// Returns the 32-bit stacks of which loops only read rows that they convert to 16 bits. XLA converts the whole stack before the loops
+/// (`BFloat16Propagation`).
+fn narrowed(module: &Module, body: RegionId, is: &FxHashMap<ValueId, ValueId>) -> FxHashSet<ValueId> {
+    let bits = |v: ValueId| module.stored(v).map_or(0, |ty| ty.dtype.bits());
+    let mut row_of: FxHashMap<ValueId, ValueId> = FxHashMap::default();
+    let (mut narrow, mut wide) = (FxHashSet::default(), FxHashSet::default());
+    for op in module.walk(body) {
+        let data = &module.ops[op];
+        for (at, operand) in data.operands.iter().enumerate() {
+            if let (OpKind::DynamicSlice { .. }, 0, Some(&arg)) = (&data.kind, at, is.get(operand))
+                && arg != *operand
+            {
+                row_of.insert(data.results[0], arg);
+            }
+            let Some(&arg) = row_of.get(operand) else { continue };
+            match &data.kind {
+                OpKind::Reshape | OpKind::OptimizationBarrier => {
+                    row_of.extend(data.results.get(at).map(|&result| (result, arg)));
+                }
+                OpKind::Convert if bits(*operand) == 32 && bits(data.results[0]) == 16 => {
+                    narrow.insert(arg);
+                }
+                _ => {
+                    wide.insert(arg);
+                }
+            }
+        }
+    }
+    narrow.retain(|arg| !wide.contains(arg));
+    narrow
 }
 
 /// The stacks of a function.

@@ -578,3 +578,58 @@ fn a_loop_result_is_not_written_over_an_argument_that_the_loop_reads() {
     };
     assert_eq!(of("{tf.aliasing_output = 0 : i32}") - of(""), 4 * 4 * 512 * 512);
 }
+
+#[test]
+fn a_stack_of_rows_that_loops_convert_is_converted_before_the_loop() {
+    let of = |machine: Machine, of_row: &str| {
+        let body = format!(
+            "%h = stablehlo.reshape %row : (tensor<1x512x512xf32>) -> tensor<512x512xf32>
+            %half = stablehlo.convert %h : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+            {of_row}
+            %y = stablehlo.dot_general %half, %half, contracting_dims = [1] x [0] : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>"
+        );
+        of_rows(machine, "4x512x512xf32", "512x512xf32", &body)
+    };
+    let stack = 2 * 4 * 512 * 512;
+    assert_eq!(of(Machine::of("v5e"), "") - of(Machine::of("cpu"), ""), stack, "half of the 32-bit stack");
+    let wide = "%again = stablehlo.negate %h : tensor<512x512xf32>";
+    assert_eq!(of(Machine::of("v5e"), wide), of(Machine::of("cpu"), wide), "another user needs 32 bits");
+}
+
+#[test]
+fn an_all_gather_has_memory_beside_the_matmul_before_it() {
+    let text = "func.func @main(%x: tensor<1024x1024xf32>, %p: tensor<128x1024xf32>) -> tensor<1024x1024xf32> {
+        %0 = stablehlo.custom_call @C(%x) : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+        %1 = stablehlo.dot_general %0, %x, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+        %2 = \"stablehlo.all_gather\"(%p) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>}> : (tensor<128x1024xf32>) -> tensor<1024x1024xf32>
+        %3 = stablehlo.custom_call @D(%1, %2) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+        return %3 : tensor<1024x1024xf32> }";
+    let matrix = 4 * 1024 * 1024;
+    let of = |rules| peak(text, rules);
+    assert_eq!(of(RuleSet::default().without(Rule::EarlyGathers)), 2 * matrix);
+    assert_eq!(
+        of(RuleSet::default()),
+        2 * matrix + matrix / 2,
+        "the matmul's operand, rounded, is live as well"
+    );
+}
+
+#[test]
+fn a_lookup_of_one_element_per_row_reads_a_late_copy_on_a_v5p() {
+    let (narrow, wide) = ("tensor<512x4096xbf16>", "tensor<512x4096xf32>");
+    let text = format!(
+        "func.func @main(%x: {narrow}, %at: tensor<512x1x1xi32>) -> (tensor<512x1xf32>, {narrow}) {{
+        %l = stablehlo.custom_call @C(%x) : ({narrow}) -> {narrow}
+        %w = stablehlo.convert %l : ({narrow}) -> {wide}
+        %p = \"stablehlo.gather\"(%w, %at) <{{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}}> : ({wide}, tensor<512x1x1xi32>) -> tensor<512x1xf32>
+        %m = stablehlo.custom_call @C(%x) : ({narrow}) -> {narrow}
+        %g = stablehlo.custom_call @D(%m, %l) : ({narrow}, {narrow}) -> {narrow}
+        %h = stablehlo.custom_call @C(%g) : ({narrow}) -> {narrow}
+        return %p, %h : tensor<512x1xf32>, {narrow} }}"
+    );
+    let module = shardc_stablehlo::parse(&text).unwrap();
+    let of = |device| temporaries_with_calls(&module, module.entry().unwrap(), Machine::of(device), &|_| 0);
+    let logits = 2 * 512 * 4096;
+    assert_eq!(of("v5e"), 3 * logits, "the logits and the converted table");
+    assert_eq!(of("v5p"), 5 * logits, "also two values of their last user");
+}

@@ -97,9 +97,8 @@ impl Timeline {
         line
     }
 
-    /// Returns the size of a heap in which each buffer is placed when its live range begins, in the first gap that holds it. The heaps of
-    /// libtpu 0.0.51 are placed so: from the buffers and live ranges in its dumps, first fit computes their sizes with an error of at
-    /// most 1.5 % (nine programs, which lose 0.2 to 17 % between buffers).
+    /// Returns the size of a heap in which each buffer is placed when its live range begins, in the first gap that holds it. libtpu 0.0.51
+    /// does this: a first fit of the buffers in its dumps has 0.92 to 1.00 of the bytes of its heap (26 programs).
     pub(super) fn first_fit(&self) -> u64 {
         let mut order: Vec<&Buffer> = self.buffers.iter().filter(|buffer| buffer.bytes > 0).collect();
         order.sort_by_key(|buffer| (buffer.first, std::cmp::Reverse(buffer.bytes)));

@@ -10,9 +10,11 @@ use super::closed_form::sent;
 use shardc_tests::training::PROGRAMS;
 
 /// Steps with many layers outside of loops, each with upper bounds of the estimated temporaries and of the bytes sent, as fractions of the
-/// figures without checkpointing. For GPT-2, libtpu's temporaries (v5p:2x2x2) are 0.46 of those without checkpointing.
+/// figures without checkpointing. For GPT-2, libtpu's temporaries (v5p:2x2x2) are 0.46 of those without checkpointing. For
+/// Llama 70B, they are 0.34 (v5p:4x4x2). Llama 7B fits on no TPU without checkpointing. With it, libtpu's temporaries are 0.05 of the estimate
+/// without it. The bounds of the Llamas are those of the estimate for a v5e, whose heaps have gaps.
 const STEPS: &[(&str, f64, f64)] =
-    &[("gpt2_base", 0.4, 1.0), ("llama70b_4l", 0.33, 1.0), ("llama7b_32l", 0.06, 1.0)];
+    &[("gpt2_base", 0.4, 1.0), ("llama70b_4l", 0.37, 1.0), ("llama7b_32l", 0.061, 1.0)];
 
 /// Checks that the temporaries and the bytes sent do not exceed the listed bounds.
 pub(super) fn fewer_activations_are_kept() -> Result<(), String> {

@@ -96,7 +96,7 @@ pub(super) fn copied(module: &Module, body: RegionId, model: Model) -> Copied {
             _ => {}
         }
     }
-    for arg in narrow {
+    for &arg in module.regions[body].args.iter().filter(|arg| narrow.contains(arg)) {
         let bytes = module.stored(arg).map_or(0, |ty| machine.bytes(ty, 16, None));
         copied.entry(arg).and_modify(|bytes| *bytes /= 2).or_insert(bytes);
     }

@@ -39,8 +39,6 @@ pub(super) struct Program<'m> {
     pub(super) in_rows: FxHashMap<ValueId, SmallVec<[usize; 6]>>,
     /// Stacks that are copied before loops because the loops need another layout or type, and rows of them that are copied in loops.
     pub(super) copied: Copied,
-    /// Results of reduce-scatters that are computed as all-reduces, each with the operand, whose size the sum has.
-    pub(super) whole_sums: FxHashMap<ValueId, ValueId>,
     /// Results of loops that are aliased to arguments that the same loop reads. They are computed in the heap and copied.
     pub(super) beside_argument: FxHashSet<ValueId>,
     /// Results of scatters that are used only in a sum of scatters, each with the first scatter result of the same sum.
@@ -61,9 +59,6 @@ impl Program<'_> {
     /// Returns the bytes of a value in memory.
     pub(super) fn size(&self, value: ValueId) -> u64 {
         let Some(ty) = self.module.stored(value) else { return 0 };
-        if let Some(&sum) = self.whole_sums.get(&value) {
-            return self.size(sum);
-        }
         if self.module.def_op(value).is_some_and(|op| moved_to_host(self.module, op).is_some()) {
             return 0;
         }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use shardc_analysis::analysis::elementwise::is_elementwise;
 use shardc_ir::{EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 
-use super::copies::{beside_arguments, whole_sums};
+use super::copies::beside_arguments;
 use super::kinds::{
     fuses_nothing, is_default, is_form, is_from_nothing, is_one_of_a_row, is_outer, is_product,
     is_read_apart, is_rearranged, rows_of, window_of_rows, window_of_table,
@@ -36,7 +36,6 @@ impl<'m> Program<'m> {
             convolved: FxHashMap::default(),
             in_rows: FxHashMap::default(),
             copied: if machine.is_tpu() { stacks::copied(module, body, model) } else { Copied::default() },
-            whole_sums: if on_tpu(Rule::WholeSums) { whole_sums(module, body) } else { FxHashMap::default() },
             beside_argument: beside_arguments(module, func),
             sums: FxHashMap::default(),
         };

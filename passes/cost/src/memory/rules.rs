@@ -74,7 +74,6 @@ pub enum Rule {
     ConvolutionTiles,
     RowTiles,
     StackLayouts,
-    WholeSums,
     InPlace,
     EarlyGathers,
     LateLookups,
@@ -204,13 +203,6 @@ pub const RULES: &[RuleInfo] = &[
         Stage::Layout,
         "stacked weights in another layout or type than loops read are copied before the loops (TPU)",
         "XLA LayoutAssignment, BFloat16Propagation, WhileLoopInvariantCodeMotion",
-    ),
-    rule(
-        Rule::WholeSums,
-        "whole-sums",
-        Stage::Layout,
-        "a reduce-scatter is an all-reduce that its users slice, unless shards are whole tiles (TPU)",
-        MEASURED,
     ),
     rule(
         Rule::InPlace,

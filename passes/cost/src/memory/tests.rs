@@ -532,32 +532,6 @@ fn peak(text: &str, rules: RuleSet) -> u64 {
 }
 
 #[test]
-fn a_sum_of_partial_tiles_is_whole_in_memory() {
-    let of = |part: u32, barrier: &str| {
-        let whole = 8 * part;
-        let text = format!(
-            "func.func @main(%x: tensor<512x{whole}xf32>, %p: tensor<512x{part}xf32>) -> tensor<512x{part}xf32> {{
-            %g = stablehlo.custom_call @C(%x) : (tensor<512x{whole}xf32>) -> tensor<512x{whole}xf32>
-            %s = \"stablehlo.reduce_scatter\"(%g) <{{replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>, scatter_dimension = 1 : i64}}> ({{
-            ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-              %c = stablehlo.add %a, %b : tensor<f32>
-              stablehlo.return %c : tensor<f32>
-            }}) : (tensor<512x{whole}xf32>) -> tensor<512x{part}xf32>
-            {barrier}
-            %q = stablehlo.custom_call @C(%s) : (tensor<512x{part}xf32>) -> tensor<512x{part}xf32>
-            %r = stablehlo.subtract %p, %q : tensor<512x{part}xf32>
-            return %r : tensor<512x{part}xf32> }}"
-        );
-        peak(&text, RuleSet::default())
-    };
-    let bytes = |columns: u64| 4 * 512 * columns;
-    assert_eq!(of(128, ""), bytes(8 * 128) + bytes(128), "whole tiles");
-    assert_eq!(of(200, ""), 2 * bytes(8 * 200), "the sum has the size of the operand");
-    let barrier = "%t = stablehlo.optimization_barrier %s : tensor<512x200xf32>";
-    assert!(of(200, barrier) < 2 * bytes(8 * 200), "the barrier needs the shard");
-}
-
-#[test]
 fn a_loop_result_is_not_written_over_an_argument_that_the_loop_reads() {
     let of = |attribute: &str| {
         let text = format!(

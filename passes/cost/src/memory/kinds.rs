@@ -38,24 +38,6 @@ pub(super) fn is_rearranged(kind: &OpKind) -> bool {
         )
 }
 
-/// Whether two users of a value read its elements at different positions. An element-wise value is then written to memory, since
-/// otherwise both users would have to recompute it.
-pub(super) fn is_read_apart(module: &Module, one: OpId, other: OpId) -> bool {
-    let is_moved = |op: OpId| {
-        matches!(
-            module.ops[op].kind,
-            OpKind::Slice(_)
-                | OpKind::DynamicSlice { .. }
-                | OpKind::Pad(_)
-                | OpKind::Reverse { .. }
-                | OpKind::Concatenate { .. }
-        )
-    };
-    let (a, b) = (&module.ops[one], &module.ops[other]);
-    let is_same = one != other && a.kind == b.kind && a.operands == b.operands;
-    (is_moved(one) || is_moved(other)) && !is_same
-}
-
 /// Whether the elements of the result are elements of the operand, so that the result is rounded if the operand is.
 pub(super) fn is_form(kind: &OpKind) -> bool {
     matches!(

@@ -27,7 +27,7 @@ pub(super) struct Program<'m> {
     pub(super) joins_reader: Vec<bool>,
     /// Whether a matmul is computed together with a reduction of its rows.
     pub(super) with_rows: Vec<bool>,
-    /// Whether a value must be in memory, because a user cannot fuse its operands, or users read it at different positions.
+    /// Whether a value must be in memory, because a user cannot fuse its operands.
     pub(super) hard: Vec<bool>,
     /// Whether all users of a 32-bit value are matmuls, which round it to 16 bits. Only the rounded value is then stored.
     pub(super) narrow: Vec<bool>,
@@ -197,13 +197,11 @@ impl Program<'_> {
     }
 }
 
-/// The number of uses of a value, and how its users read it.
+/// The uses of a value.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Reads {
     /// The number of uses, in all regions.
     pub(super) count: u32,
     /// The last user.
     pub(super) last: Option<OpId>,
-    /// Whether two users read the elements at different positions.
-    pub(super) are_apart: bool,
 }

@@ -7,7 +7,7 @@ use shardc_ir::{EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 use super::copies::beside_arguments;
 use super::kinds::{
     fuses_nothing, is_default, is_form, is_from_nothing, is_one_of_a_row, is_outer, is_product,
-    is_read_apart, is_rearranged, rows_of, window_of_rows, window_of_table,
+    is_rearranged, rows_of, window_of_rows, window_of_table,
 };
 use super::machine::TiledDims;
 use super::products;
@@ -18,7 +18,6 @@ use super::stacks::{self, Copied};
 impl<'m> Program<'m> {
     pub(super) fn new(module: &'m Module, func: FuncId, body: RegionId, model: Model) -> Program<'m> {
         let Model { machine, rules, lean } = model;
-        let on_tpu = |rule: Rule| machine.is_tpu() && rules.contains(rule);
         let (values, ops) = (module.values.len(), module.ops.len());
         let mut program = Program {
             module,
@@ -67,12 +66,7 @@ impl<'m> Program<'m> {
             }
         }
         let reads = program.reads(&walk);
-        for &op in walk.iter().filter(|op| on_tpu(Rule::ReadApart) && program.elementwise[op.index()]) {
-            for &result in &module.ops[op].results {
-                program.hard[result.index()] = reads[result.index()].are_apart;
-            }
-        }
-        if on_tpu(Rule::ScatterSums) {
+        if program.applies_on_tpu(Rule::ScatterSums) {
             program.note_sums(&walk, &reads);
         }
         // Operations are visited in reverse order, so that the properties of users are known.
@@ -99,15 +93,11 @@ impl<'m> Program<'m> {
             let data = &module.ops[op];
             let by = match (&data.kind, data.results.first()) {
                 (OpKind::Reshape, Some(reshaped)) => reads[reshaped.index()],
-                (OpKind::Pad(_), Some(moved)) => {
-                    Reads { count: reads[moved.index()].count, last: Some(op), are_apart: false }
-                }
-                _ => Reads { count: 1, last: Some(op), are_apart: false },
+                (OpKind::Pad(_), Some(moved)) => Reads { count: reads[moved.index()].count, last: Some(op) },
+                _ => Reads { count: 1, last: Some(op) },
             };
             for &operand in &data.operands {
                 let of = &mut reads[operand.index()];
-                of.are_apart |= by.are_apart
-                    || by.last.zip(of.last).is_some_and(|(one, other)| is_read_apart(module, one, other));
                 of.count = of.count.saturating_add(by.count);
                 of.last = of.last.or(by.last);
             }

@@ -66,7 +66,6 @@ pub enum Rule {
     Recompute,
     SharedQuotients,
     StridedSlices,
-    ReadApart,
     EarlyResults,
     EarlyFrees,
     EarlyReductions,
@@ -147,13 +146,6 @@ pub const RULES: &[RuleInfo] = &[
         Stage::Materialize,
         "strided slices and interior padding are not fused (TPU)",
         MEASURED,
-    ),
-    rule(
-        Rule::ReadApart,
-        "read-apart",
-        Stage::Materialize,
-        "an element-wise value whose users read it at different positions is in memory (TPU)",
-        "XLA FusionNodeIndexing: such a fusion evaluates the value once per position",
     ),
     rule(
         Rule::EarlyResults,

@@ -52,31 +52,6 @@ fn on_a_tpu(text: &str) -> u64 {
 }
 
 #[test]
-fn values_read_at_different_positions_are_computed_once() {
-    let of = |second: &str| {
-        on_a_tpu(&format!(
-            "func.func @main(%x: tensor<512x256xf32>) -> tensor<256x256xf32> {{
-            %0 = stablehlo.cosine %x : tensor<512x256xf32>
-            %r = stablehlo.reshape %0 : (tensor<512x256xf32>) -> tensor<512x256xf32>
-            %1 = stablehlo.slice %0 [0:256, 0:256] : (tensor<512x256xf32>) -> tensor<256x256xf32>
-            %2 = stablehlo.slice %r [{second}, 0:256] : (tensor<512x256xf32>) -> tensor<256x256xf32>
-            %3 = stablehlo.multiply %1, %2 : tensor<256x256xf32>
-            return %3 : tensor<256x256xf32> }}"
-        ))
-    };
-    assert_eq!(of("256:512"), 512 * 256 * 4);
-    let one = on_a_tpu(
-        "func.func @main(%x: tensor<512x256xf32>) -> tensor<256x256xf32> {
-        %0 = stablehlo.cosine %x : tensor<512x256xf32>
-        %1 = stablehlo.slice %0 [0:256, 0:256] : (tensor<512x256xf32>) -> tensor<256x256xf32>
-        %2 = stablehlo.slice %0 [0:256, 0:256] : (tensor<512x256xf32>) -> tensor<256x256xf32>
-        %3 = stablehlo.multiply %1, %2 : tensor<256x256xf32>
-        return %3 : tensor<256x256xf32> }",
-    );
-    assert_eq!(one, 0, "both are the same");
-}
-
-#[test]
 fn a_table_with_lookups_is_in_memory() {
     let of = |table: &str| {
         on_a_tpu(&format!(

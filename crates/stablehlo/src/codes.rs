@@ -36,6 +36,8 @@ pub const VERSION: &str = "SH0122";
 pub const ENCODING: &str = "SH0123";
 /// Bytecode whose attributes expand to too much text for the size of the file.
 pub const TOO_LARGE: &str = "SH0124";
+/// An attribute, a type or an operation that has no form in bytecode, or none in the version of an artifact.
+pub const NOT_WRITTEN: &str = "SH0125";
 /// An expected diagnostic was not produced, or a produced one was not expected.
 pub const EXPECTED: &str = "SH0190";
 /// The input is another kind of file.

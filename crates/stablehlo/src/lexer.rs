@@ -352,8 +352,16 @@ impl<'a> Cursor<'a> {
 
 /// Replaces the escapes of a string literal. Returns `None` if the result is not UTF-8.
 pub(crate) fn unescape(raw: &str) -> Option<Cow<'_, str>> {
+    match unescape_bytes(raw)? {
+        Cow::Borrowed(_) => Some(Cow::Borrowed(raw)),
+        Cow::Owned(bytes) => String::from_utf8(bytes).ok().map(Cow::Owned),
+    }
+}
+
+/// Replaces the escapes of a string literal, whose bytes may be anything. Returns `None` if an escape is not valid.
+pub(crate) fn unescape_bytes(raw: &str) -> Option<Cow<'_, [u8]>> {
     if !raw.contains('\\') {
-        return Some(Cow::Borrowed(raw));
+        return Some(Cow::Borrowed(raw.as_bytes()));
     }
     let mut out = Vec::with_capacity(raw.len());
     let mut bytes = raw.bytes();
@@ -373,7 +381,7 @@ pub(crate) fn unescape(raw: &str) -> Option<Cow<'_, str>> {
             }
         }
     }
-    String::from_utf8(out).ok().map(Cow::Owned)
+    Some(Cow::Owned(out))
 }
 
 /// Appends `text` with the escapes that MLIR writes in string literals.

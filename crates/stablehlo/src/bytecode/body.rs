@@ -17,23 +17,23 @@ use crate::lexer::Res;
 const MAX_DEPTH: u32 = crate::parser::MAX_DEPTH + 1;
 
 /// From this version on, regions that are isolated from above are stored in separate sections.
-const LAZY_LOADING: u64 = 2;
+pub(super) const LAZY_LOADING: u64 = 2;
 
 /// From this version on, use-list orders are encoded.
-const USE_LIST_ORDERS: u64 = 3;
+pub(super) const USE_LIST_ORDERS: u64 = 3;
 
 /// From this version on, unknown locations of block arguments are omitted.
-const ELIDED_ARG_LOCATIONS: u64 = 4;
+pub(super) const ELIDED_ARG_LOCATIONS: u64 = 4;
 
 /// The flags of an operation's record: which fields are present.
-mod has {
-    pub(super) const ATTRS: u8 = 1;
-    pub(super) const RESULTS: u8 = 1 << 1;
-    pub(super) const OPERANDS: u8 = 1 << 2;
-    pub(super) const SUCCESSORS: u8 = 1 << 3;
-    pub(super) const REGIONS: u8 = 1 << 4;
-    pub(super) const USE_LIST_ORDERS: u8 = 1 << 5;
-    pub(super) const PROPERTIES: u8 = 1 << 6;
+pub(super) mod has {
+    pub(in crate::bytecode) const ATTRS: u8 = 1;
+    pub(in crate::bytecode) const RESULTS: u8 = 1 << 1;
+    pub(in crate::bytecode) const OPERANDS: u8 = 1 << 2;
+    pub(in crate::bytecode) const SUCCESSORS: u8 = 1 << 3;
+    pub(in crate::bytecode) const REGIONS: u8 = 1 << 4;
+    pub(in crate::bytecode) const USE_LIST_ORDERS: u8 = 1 << 5;
+    pub(in crate::bytecode) const PROPERTIES: u8 = 1 << 6;
 }
 
 /// The value numbers of a region. In the file, they start at `first` and count from the enclosing isolated region. `base` is the number of

@@ -9,6 +9,28 @@ use crate::lexer::Res;
 /// The entry of the builtin dialect in the dialect table.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "builtin", attr: read_attr, ty: read_type };
 
+/// Float types by code.
+pub(super) const FLOATS: &[(u64, &str)] = &[
+    (3, "bf16"),
+    (4, "f16"),
+    (5, "f32"),
+    (6, "f64"),
+    (7, "f80"),
+    (8, "f128"),
+    (21, "tf32"),
+    (22, "f8E5M2"),
+    (23, "f8E4M3"),
+    (24, "f8E4M3FN"),
+    (25, "f8E5M2FNUZ"),
+    (26, "f8E4M3FNUZ"),
+    (27, "f8E4M3B11FNUZ"),
+    (28, "f8E3M4"),
+    (29, "f4E2M1FN"),
+    (30, "f6E2M3FN"),
+    (31, "f6E3M2FN"),
+    (32, "f8E8M0FNU"),
+];
+
 fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     let place = c.cursor;
     Ok(match c.varint()? {
@@ -120,6 +142,11 @@ fn float_width(ty: &BType<'_>) -> Option<u32> {
         BType::Pieces(_) => ty.as_text()?,
         _ => return None,
     };
+    width_of_float(name)
+}
+
+/// Returns the number of bits of the float type with this name.
+pub(super) fn width_of_float(name: &str) -> Option<u32> {
     Some(match name {
         "f64" => 64,
         "f80" => 80,
@@ -148,7 +175,11 @@ fn shape(c: &mut DialectCursor<'_, '_>) -> Res<Vec<i64>> {
 
 fn read_type<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
     let place = c.cursor;
-    Ok(match c.varint()? {
+    let code = c.varint()?;
+    if let Some((_, name)) = FLOATS.iter().find(|(at, _)| *at == code) {
+        return Ok(BType::Float(name));
+    }
+    Ok(match code {
         0 => {
             let value = c.varint()?;
             let width = match u32::try_from(value >> 2) {
@@ -169,12 +200,6 @@ fn read_type<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
             let inputs = c.tys()?;
             BType::Function { inputs, results: c.tys()? }
         }
-        3 => BType::Float("bf16"),
-        4 => BType::Float("f16"),
-        5 => BType::Float("f32"),
-        6 => BType::Float("f64"),
-        7 => BType::Float("f80"),
-        8 => BType::Float("f128"),
         9 => BType::Complex(c.ty()?),
         10 => {
             let shape = shape(c)?;
@@ -213,18 +238,6 @@ fn read_type<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
             let shape = shape(c)?;
             BType::Vector { shape, scalable, element: c.ty()? }
         }
-        21 => BType::Float("tf32"),
-        22 => BType::Float("f8E5M2"),
-        23 => BType::Float("f8E4M3"),
-        24 => BType::Float("f8E4M3FN"),
-        25 => BType::Float("f8E5M2FNUZ"),
-        26 => BType::Float("f8E4M3FNUZ"),
-        27 => BType::Float("f8E4M3B11FNUZ"),
-        28 => BType::Float("f8E3M4"),
-        29 => BType::Float("f4E2M1FN"),
-        30 => BType::Float("f6E2M3FN"),
-        31 => BType::Float("f6E3M2FN"),
-        32 => BType::Float("f8E8M0FNU"),
         code => return c.unknown("a builtin type (0 to 32)", code),
     })
 }

@@ -17,13 +17,13 @@ use crate::literals::tokens::{is_bare, push_escaped, push_hex};
 use crate::parser::records::is_whole_attr;
 
 /// The newest supported version of the format.
-const NEWEST: u64 = 6;
+pub(super) const NEWEST: u64 = 6;
 
 /// From this version on, dialects may have versions.
-const DIALECT_VERSIONS: u64 = 1;
+pub(super) const DIALECT_VERSIONS: u64 = 1;
 
 /// From this version on, the number of operation names is encoded.
-const OP_COUNT: u64 = 4;
+pub(super) const OP_COUNT: u64 = 4;
 
 /// The maximum number of table entries for which memory is reserved before they are read.
 const RESERVED: usize = 1 << 16;

@@ -1,4 +1,4 @@
-//! MLIR bytecode, versions 0 to 6 of the format, decoded without MLIR.
+//! MLIR bytecode, versions 0 to 6 of the format, read and written without MLIR.
 //!
 //! * [`reader`]: a cursor over bytes, with sections and variable-width integers.
 //! * [`container`]: the sections of a file: strings, dialects, attributes and types, properties, resources.
@@ -8,6 +8,7 @@
 //! * [`vhlo`]: the conversion of portable artifacts to StableHLO, record by record.
 //! * [`text`]: attributes and types as text in MLIR's generic form; [`element_type`]s of constants; [`locs`].
 //! * [`plan`]: the choice of operations that become the module, and of those that are kept as [`generic`] text.
+//! * [`write`]: the writer, from a module to bytecode and portable artifacts.
 //! * [`build`]: conversion of records to a [`Module`], by the text parser.
 
 mod attr;
@@ -30,12 +31,14 @@ mod sdy;
 mod stablehlo;
 mod text;
 mod vhlo;
+mod write;
 
 use shardc_ir::{Diagnostic, Module};
 
 use crate::lexer::Res;
 use crate::parser::records::without_place;
 use ir::Ir;
+pub use write::{BytecodeOptions, Properties, to_bytecode};
 
 /// The first bytes of each file.
 const MAGIC: &[u8] = b"ML\xEFR";

@@ -106,7 +106,7 @@ fn known(op: &str) -> Option<Known> {
 }
 
 /// The name of each inherent attribute, and whether the attribute may be absent.
-type Names = SmallVec<[(&'static str, bool); 12]>;
+pub(super) type Names = SmallVec<[(&'static str, bool); 12]>;
 
 impl Known {
     /// Returns the attributes in the version `older` steps before the newest; `None` if there is no such version.
@@ -151,6 +151,18 @@ const COMMON: &[&str] = &[
     "tensor",
 ];
 
+/// Returns the order of the inherent attributes of an operation, in the oldest version of the operation that `has_all` attributes to be
+/// written; `None` if there is no such version.
+pub(super) fn order(op: &str, has_all: impl Fn(&Names) -> bool) -> Option<Names> {
+    if let Some(known) = known(op) {
+        let versions: Vec<Names> = known.versions().collect();
+        return versions.into_iter().rev().find(has_all);
+    }
+    let common = op.split_once('.').filter(|(dialect, _)| COMMON.contains(dialect));
+    let known = common.is_some_and(|(_, name)| name == "return" || row(op).is_some());
+    known.then(Names::new).filter(has_all)
+}
+
 /// Whether `name` is an inherent attribute of operation `op`. This is needed for files of old versions, which store inherent and
 /// discardable attributes together.
 pub(super) fn is_inherent(op: &str, name: &str) -> bool {
@@ -187,6 +199,11 @@ pub(super) fn read<'b>(
     }
 }
 
+/// Whether an inherent attribute is the sizes of operand or result groups, and these are packed.
+pub(super) fn is_packed(name: &str, version: u64) -> bool {
+    name.ends_with("SegmentSizes") && version >= PACKED_SEGMENTS
+}
+
 fn layout<'b>(
     store: &mut Store<'b>,
     op: &str,
@@ -197,7 +214,7 @@ fn layout<'b>(
     let mut out = Vec::new();
     let mut segments = Vec::new();
     for &(name, optional) in attrs {
-        if name.ends_with("SegmentSizes") && version >= PACKED_SEGMENTS {
+        if is_packed(name, version) {
             segments.push(name);
             continue;
         }

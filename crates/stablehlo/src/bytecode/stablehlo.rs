@@ -38,6 +38,70 @@ pub(super) const TRANSPOSES: &[&str] = &["TRANSPOSE_INVALID", "NO_TRANSPOSE", "T
 /// The modes of result accuracy, by code.
 pub(super) const ACCURACIES: &[&str] = &["DEFAULT", "HIGHEST", "TOLERANCE"];
 
+/// Enumerations: the code of the attribute, its name and its cases.
+pub(super) const ENUMERATIONS: &[(u64, &str, &[&str])] = &[
+    (2, "comparison_direction", COMPARISONS),
+    (3, "comparison_type", COMPARISON_TYPES),
+    (6, "fft_type", FFT_TYPES),
+    (8, "precision", PRECISIONS),
+    (9, "rng_algorithm", RNG_ALGORITHMS),
+    (10, "rng_distribution", RNG_DISTRIBUTIONS),
+    (12, "transpose", TRANSPOSES),
+];
+
+/// An attribute of dimension numbers.
+pub(super) struct Members {
+    /// The code of the attribute.
+    pub(super) code: u64,
+    /// The name of the attribute.
+    pub(super) kind: &'static str,
+    /// The names of its lists, in the order of the bytecode.
+    pub(super) lists: &'static [&'static str],
+    /// The name of a single number after the lists.
+    pub(super) index: Option<&'static str>,
+}
+
+/// The dimension numbers of `dot_general`.
+pub(super) const DOT: Members = Members {
+    code: 5,
+    kind: "dot",
+    lists: &[
+        "lhs_batching_dimensions",
+        "rhs_batching_dimensions",
+        "lhs_contracting_dimensions",
+        "rhs_contracting_dimensions",
+    ],
+    index: None,
+};
+
+/// The dimension numbers of `gather`.
+pub(super) const GATHER: Members = Members {
+    code: 7,
+    kind: "gather",
+    lists: &[
+        "offset_dims",
+        "collapsed_slice_dims",
+        "operand_batching_dims",
+        "start_indices_batching_dims",
+        "start_index_map",
+    ],
+    index: Some("index_vector_dim"),
+};
+
+/// The dimension numbers of `scatter`.
+pub(super) const SCATTER: Members = Members {
+    code: 11,
+    kind: "scatter",
+    lists: &[
+        "update_window_dims",
+        "inserted_window_dims",
+        "input_batching_dims",
+        "scatter_indices_batching_dims",
+        "scatter_dims_to_operand_dims",
+    ],
+    index: Some("index_vector_dim"),
+};
+
 /// Reads the code of an enumeration case, and returns its name.
 pub(super) fn word(c: &mut DialectCursor<'_, '_>, words: &'static [&'static str]) -> Res<&'static str> {
     let place = c.cursor;
@@ -81,34 +145,32 @@ fn conv_dims(c: &mut DialectCursor<'_, '_>) -> Res<([u32; 2], DimList)> {
     Ok((named, dims(c)?.into_iter().collect()))
 }
 
-/// Reads `#stablehlo.kind<name = [...], ..., index = 1>`: one list for each of `names`, then the index.
-fn members<'b>(
-    c: &mut DialectCursor<'_, 'b>,
-    kind: &str,
-    names: &[&str],
-    index: Option<&str>,
-) -> Res<BAttr<'b>> {
+/// Reads `#stablehlo.kind<name = [...], ..., index = 1>`: the lists, then the index.
+fn members<'b>(c: &mut DialectCursor<'_, 'b>, members: &Members) -> Res<BAttr<'b>> {
+    let names = members.lists;
     let lists = names.iter().map(|_| dims(c)).collect::<Res<Vec<_>>>()?;
     let named: Vec<(&str, &[u32])> = names.iter().copied().zip(lists.iter().map(|list| &list[..])).collect();
-    let index = match index {
+    let index = match members.index {
         Some(name) => Some((name, dim(c)?)),
         None => None,
     };
-    let mut text = format!("#stablehlo.{kind}<");
+    let mut text = format!("#stablehlo.{}<", members.kind);
     push_members(&mut text, &named, index);
     text.push('>');
     Ok(BAttr::text(text))
 }
 
 fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
-    Ok(match c.varint()? {
+    let code = c.varint()?;
+    if let Some((_, kind, words)) = ENUMERATIONS.iter().find(|(at, ..)| *at == code) {
+        return enumeration(c, kind, words);
+    }
+    Ok(match code {
         1 => {
             let handle = c.svarint()?;
             let kind = c.svarint()?;
             BAttr::text(format!("#stablehlo.channel_handle<handle = {handle}, type = {kind}>"))
         }
-        2 => enumeration(c, "comparison_direction", COMPARISONS)?,
-        3 => enumeration(c, "comparison_type", COMPARISON_TYPES)?,
         4 => {
             let all = [conv_dims(c)?, conv_dims(c)?, conv_dims(c)?];
             let mut text = String::from("#stablehlo.conv<");
@@ -116,40 +178,9 @@ fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
             text.push('>');
             BAttr::text(text)
         }
-        5 => {
-            let names = [
-                "lhs_batching_dimensions",
-                "rhs_batching_dimensions",
-                "lhs_contracting_dimensions",
-                "rhs_contracting_dimensions",
-            ];
-            members(c, "dot", &names, None)?
-        }
-        6 => enumeration(c, "fft_type", FFT_TYPES)?,
-        7 => {
-            let names = [
-                "offset_dims",
-                "collapsed_slice_dims",
-                "operand_batching_dims",
-                "start_indices_batching_dims",
-                "start_index_map",
-            ];
-            members(c, "gather", &names, Some("index_vector_dim"))?
-        }
-        8 => enumeration(c, "precision", PRECISIONS)?,
-        9 => enumeration(c, "rng_algorithm", RNG_ALGORITHMS)?,
-        10 => enumeration(c, "rng_distribution", RNG_DISTRIBUTIONS)?,
-        11 => {
-            let names = [
-                "update_window_dims",
-                "inserted_window_dims",
-                "input_batching_dims",
-                "scatter_indices_batching_dims",
-                "scatter_dims_to_operand_dims",
-            ];
-            members(c, "scatter", &names, Some("index_vector_dim"))?
-        }
-        12 => enumeration(c, "transpose", TRANSPOSES)?,
+        5 => members(c, &DOT)?,
+        7 => members(c, &GATHER)?,
+        11 => members(c, &SCATTER)?,
         13 => BAttr::text(bounds(&c.svarints()?)),
         14 => {
             let outputs = c.svarints()?;

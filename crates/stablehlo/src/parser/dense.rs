@@ -21,6 +21,23 @@ struct Nest {
 /// The maximum number of elements of a list of integers that may be written as a splat. Lists of dimensions and devices are rarely splats.
 const MAX_UNWRITTEN: i64 = 256;
 
+/// A constant that was parsed on its own.
+pub(crate) struct Constant {
+    /// The elements.
+    pub(crate) elements: Dense,
+    /// The type of the elements.
+    pub(crate) dtype: DType,
+}
+
+/// Parses the text of a constant, `dense<...> : type`. Returns `None` if a module does not support its elements.
+pub(crate) fn constant(text: &str) -> Res<Option<Constant>> {
+    let mut parser = Parser::new(text);
+    let (elements, ty) = parser.untracked_dense()?;
+    let dtype = parser.module.types.as_tensor(ty).map(|tensor| tensor.dtype);
+    let known = !matches!(elements, Dense::Raw(_));
+    Ok(dtype.filter(|_| known).map(|dtype| Constant { elements, dtype }))
+}
+
 impl<'a> Parser<'a> {
     /// Parses `dense<...> : type` or `dense_resource<key> : type`.
     pub(super) fn dense(&mut self) -> Res<(Dense, TypeId)> {

@@ -15,7 +15,7 @@ mod alias;
 mod attrs;
 mod bodies;
 mod canonical;
-mod dense;
+pub(crate) mod dense;
 mod func;
 mod groups;
 mod hints;

@@ -10,13 +10,13 @@ use crate::literals::tokens::push_list;
 use crate::syntax::SPELLING;
 
 /// An entry of a dictionary to be printed.
-pub(super) enum Entry<'a> {
+pub(crate) enum Entry<'a> {
     Attr(&'a Attr),
     Text(String),
 }
 
 /// The entries of a dictionary to be printed.
-pub(super) type Entries<'a> = Vec<(&'a str, Entry<'a>)>;
+pub(crate) type Entries<'a> = Vec<(&'a str, Entry<'a>)>;
 
 /// Appends `{a = 1, b}`, sorted by name. An entry with empty text is a unit attribute.
 pub(super) fn push_entries(out: &mut String, entries: &mut Entries<'_>) {

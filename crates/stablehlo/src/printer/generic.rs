@@ -1,8 +1,10 @@
 //! The generic form of operations.
 
+use std::borrow::Cow;
+
 use shardc_ir::{Attr, OpId, OpKind, UnaryOp};
 
-use super::attrs::{Entry, push_entries};
+use super::attrs::{Entries, Entry, push_entries};
 use super::names::{Numbering, Parent};
 use super::properties::{Property, is_carried_property, written};
 use super::{PrintForm, Printer};
@@ -10,11 +12,12 @@ use crate::literals::attrs::push_name;
 use crate::literals::tokens::{push_list, push_string};
 use crate::syntax::{SPELLING, row};
 
-impl Printer<'_> {
+impl<'m> Printer<'m> {
     /// Returns the operation's name with its dialect. The name of a terminator depends on its parent.
-    pub(super) fn full_name(&self, op: OpId, parent: Parent) -> &str {
-        match (&self.module.ops[op].kind, parent) {
-            (OpKind::Return, Parent::Func) => match self.module.ops[op].attrs.get(SPELLING) {
+    pub(super) fn full_name(&self, op: OpId, parent: Parent) -> &'m str {
+        let module = self.module;
+        match (&module.ops[op].kind, parent) {
+            (OpKind::Return, Parent::Func) => match module.ops[op].attrs.get(SPELLING) {
                 Some(Attr::Str(other)) => other,
                 _ => "func.return",
             },
@@ -24,8 +27,9 @@ impl Printer<'_> {
     }
 
     /// Returns the name under which the operation was parsed, if it is still valid.
-    pub(super) fn spelt_name(&self, op: OpId) -> &str {
-        let data = &self.module.ops[op];
+    pub(super) fn spelt_name(&self, op: OpId) -> &'m str {
+        let module = self.module;
+        let data = &module.ops[op];
         let spelling = match data.attrs.get(SPELLING) {
             Some(Attr::Str(spelling)) => spelling,
             _ => return data.kind.name(),
@@ -58,10 +62,7 @@ impl Printer<'_> {
         self.values(&data.operands);
         self.push(")");
         let is_unit = |value: &Property| matches!(value, Property::Text(text) if text == "unit");
-        let mut props = written(module, op);
-        if name != data.kind.name() && data.kind != OpKind::Return {
-            props.retain(|(prop, _)| row(&name).is_some_and(|row| row.attr(prop).is_some()));
-        }
+        let props = self.generic_props(op, &name);
         let apart = self.options.form != PrintForm::GenericAttributes;
         if apart && !props.is_empty() {
             self.push(" <{");
@@ -77,8 +78,7 @@ impl Printer<'_> {
         }
         self.regions(op, numbering);
         let given;
-        let mut entries = self.discardable(op);
-        entries.retain(|(name, _)| !is_carried_property(&data.kind, name));
+        let mut entries = self.generic_attrs(op);
         if !apart {
             let (names, values): (Vec<_>, Vec<Property>) = props.into_iter().unzip();
             given = names;
@@ -91,6 +91,24 @@ impl Printer<'_> {
         }
         self.push(" : ");
         self.functional_type(op);
+    }
+
+    /// Returns the inherent attributes of an operation that is written with the name `name`.
+    pub(super) fn generic_props(&self, op: OpId, name: &str) -> Vec<(Cow<'m, str>, Property)> {
+        let kind = &self.module.ops[op].kind;
+        let mut props = written(self.module, op);
+        if name != kind.name() && *kind != OpKind::Return {
+            props.retain(|(prop, _)| row(name).is_some_and(|row| row.attr(prop).is_some()));
+        }
+        props
+    }
+
+    /// Returns the attributes of an operation that are not inherent.
+    pub(super) fn generic_attrs(&self, op: OpId) -> Entries<'m> {
+        let kind = &self.module.ops[op].kind;
+        let mut entries = self.discardable(op);
+        entries.retain(|(name, _)| !is_carried_property(kind, name));
+        entries
     }
 
     /// Prints ` ({...}, {...})` if there are regions.

@@ -1,7 +1,7 @@
 //! The printer, which matches MLIR's layout byte for byte.
 //!
 //! A module does not store value names; [`names`] generates the same names as MLIR. [`ops`] prints operations in pretty form ([`bodies`] if
-//! they have regions), and [`generic`] in generic form. All use the syntax table of [`syntax`](crate::syntax).
+//! they have regions), and [`generic`] in generic form. [`outline`] gives the parts of the generic form to the writer of bytecode. All use the syntax table of [`syntax`](crate::syntax).
 
 mod attrs;
 mod bodies;
@@ -12,6 +12,7 @@ mod module;
 mod names;
 mod opaque;
 mod ops;
+pub(crate) mod outline;
 mod properties;
 
 use std::ops::Range;

@@ -13,7 +13,7 @@ use crate::literals::tokens::{push_string, push_symbol};
 
 /// A top-level item.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Item<'m> {
+pub(crate) enum Item<'m> {
     Mesh(MeshId),
     Kept(&'m Kept),
     Func(&'m Func),
@@ -174,7 +174,7 @@ impl<'m> Printer<'m> {
         self.loc(module.mesh_places[id].loc);
     }
 
-    fn arg_entries(&self, func: &'m Func, index: usize) -> Entries<'m> {
+    pub(super) fn arg_entries(&self, func: &'m Func, index: usize) -> Entries<'m> {
         let sharding = func.body.and_then(|body| {
             let arg = self.module.regions[body].args.get(index)?;
             self.module.shardings.of(*arg)
@@ -182,7 +182,7 @@ impl<'m> Printer<'m> {
         self.value_entries(func.arg_attrs.get(index), sharding)
     }
 
-    fn res_entries(&self, func: &'m Func, index: usize) -> Entries<'m> {
+    pub(super) fn res_entries(&self, func: &'m Func, index: usize) -> Entries<'m> {
         let sharding = func.res_shardings.get(index).and_then(|s| s.expand());
         self.value_entries(func.res_attrs.get(index), sharding)
     }
@@ -285,7 +285,7 @@ impl<'m> Printer<'m> {
         self.push(")");
     }
 
-    fn attr_list_text(lists: Vec<Entries<'m>>) -> Option<String> {
+    pub(super) fn attr_list_text(lists: Vec<Entries<'m>>) -> Option<String> {
         if lists.iter().all(Vec::is_empty) {
             return None;
         }

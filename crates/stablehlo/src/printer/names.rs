@@ -44,7 +44,7 @@ impl Name {
 
 /// The parent of an operation. It determines how terminators and calls are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Parent {
+pub(crate) enum Parent {
     /// A function.
     Func,
     /// An operation of the `sdy` dialect.
@@ -54,7 +54,7 @@ pub(super) enum Parent {
 }
 
 impl Parent {
-    pub(super) fn of(module: &Module, op: OpId) -> Parent {
+    pub(crate) fn of(module: &Module, op: OpId) -> Parent {
         match &module.ops[op].kind {
             OpKind::ManualComputation(_) | OpKind::NamedComputation(_) => Parent::Sdy,
             OpKind::Opaque(spec) if spec.name.starts_with("sdy.") => Parent::Sdy,

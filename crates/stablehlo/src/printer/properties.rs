@@ -21,14 +21,14 @@ pub fn properties(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, String)> {
 
 /// The value of an inherent attribute.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Property {
+pub(crate) enum Property {
     Text(String),
     /// Replica groups with many ids. Often, many operations have the same groups.
     Groups(LongGroups),
 }
 
 #[derive(PartialEq, Eq)]
-pub(super) struct LongGroups(ReplicaGroups);
+pub(crate) struct LongGroups(pub(crate) ReplicaGroups);
 
 // The order of two groups does not affect the output: entries are sorted by name, and the names of an operation's entries are distinct.
 impl PartialOrd for LongGroups {

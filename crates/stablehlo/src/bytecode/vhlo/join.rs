@@ -4,7 +4,7 @@ use shardc_ir::DimList;
 
 use crate::bytecode::attr::{AttrRef, BAttr, BType, Store};
 use crate::bytecode::ir::OpRecord;
-use crate::bytecode::stablehlo::dot_algorithm;
+use crate::bytecode::stablehlo::{DOT, GATHER, Members, SCATTER, dot_algorithm};
 use crate::syntax::values::{ConvNumbers, push_conv, push_members};
 
 use super::values::{self, Budget, Problem};
@@ -19,16 +19,7 @@ pub(super) fn join<'b>(
     let parts = &mut Parts { budget, store, op };
     match target {
         "stablehlo.dot_general" => {
-            let dims = parts.members(
-                "dot",
-                &[
-                    "lhs_batching_dimensions",
-                    "rhs_batching_dimensions",
-                    "lhs_contracting_dimensions",
-                    "rhs_contracting_dimensions",
-                ],
-                None,
-            )?;
+            let dims = parts.members(&DOT)?;
             let algorithm = parts.algorithm()?;
             parts.add("dot_dimension_numbers", dims)?;
             if let Some(algorithm) = algorithm {
@@ -40,25 +31,11 @@ pub(super) fn join<'b>(
             parts.add("dimension_numbers", dims)?;
         }
         "stablehlo.gather" | "stablehlo.dynamic_gather" => {
-            let members = [
-                "offset_dims",
-                "collapsed_slice_dims",
-                "operand_batching_dims",
-                "start_indices_batching_dims",
-                "start_index_map",
-            ];
-            let dims = parts.members("gather", &members, Some("index_vector_dim"))?;
+            let dims = parts.members(&GATHER)?;
             parts.add("dimension_numbers", dims)?;
         }
         "stablehlo.scatter" => {
-            let members = [
-                "update_window_dims",
-                "inserted_window_dims",
-                "input_batching_dims",
-                "scatter_indices_batching_dims",
-                "scatter_dims_to_operand_dims",
-            ];
-            let dims = parts.members("scatter", &members, Some("index_vector_dim"))?;
+            let dims = parts.members(&SCATTER)?;
             parts.add("scatter_dimension_numbers", dims)?;
         }
         "stablehlo.send" | "stablehlo.recv" => {
@@ -70,12 +47,12 @@ pub(super) fn join<'b>(
     Ok(())
 }
 
-const ALGORITHM_TYPES: [&str; 3] = ["lhs_precision_type", "rhs_precision_type", "accumulation_type"];
-const ALGORITHM_COUNTS: [&str; 3] =
+pub(super) const ALGORITHM_TYPES: [&str; 3] = ["lhs_precision_type", "rhs_precision_type", "accumulation_type"];
+pub(super) const ALGORITHM_COUNTS: [&str; 3] =
     ["lhs_component_count", "rhs_component_count", "num_primitive_operations"];
 
 /// The attributes with the dimension numbers of each tensor of a convolution.
-const CONV: [[&str; 3]; 3] = [
+pub(super) const CONV: [[&str; 3]; 3] = [
     ["input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"],
     ["kernel_input_feature_dimension", "kernel_output_feature_dimension", "kernel_spatial_dimensions"],
     ["output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"],
@@ -122,20 +99,16 @@ impl<'b> Parts<'_, 'b> {
     }
 
     /// Builds `#stablehlo.kind<a = [1], index = 2>`.
-    fn members(
-        &mut self,
-        kind: &str,
-        names: &[&'static str],
-        index: Option<&'static str>,
-    ) -> Result<BAttr<'static>, Problem> {
+    fn members(&mut self, members: &Members) -> Result<BAttr<'static>, Problem> {
+        let names = members.lists;
         let lists = names.iter().map(|name| self.dims(name)).collect::<Result<Vec<_>, _>>()?;
         let named: Vec<(&str, &[u32])> =
             names.iter().copied().zip(lists.iter().map(|list| &list[..])).collect();
-        let index = match index {
+        let index = match members.index {
             Some(name) => Some((name, self.dim(name)?)),
             None => None,
         };
-        let mut text = format!("#stablehlo.{kind}<");
+        let mut text = format!("#stablehlo.{}<", members.kind);
         push_members(&mut text, &named, index);
         text.push('>');
         Ok(BAttr::text(text))

@@ -10,34 +10,60 @@ use crate::bytecode::quant::{self, Storage};
 use crate::bytecode::stablehlo::separated;
 use crate::lexer::Res;
 
+/// Float types by code.
+pub(in crate::bytecode) const FLOATS: &[(u64, &str)] = &[
+    (2, "bf16"),
+    (3, "f16"),
+    (4, "f32"),
+    (5, "f64"),
+    (6, "f8E4M3FN"),
+    (7, "f8E5M2"),
+    (27, "f8E4M3FNUZ"),
+    (28, "f8E5M2FNUZ"),
+    (29, "f8E4M3B11FNUZ"),
+    (34, "tf32"),
+    (35, "f8E4M3"),
+    (36, "f8E3M4"),
+    (37, "f4E2M1FN"),
+    (38, "f6E2M3FN"),
+    (39, "f6E3M2FN"),
+    (40, "f8E8M0FNU"),
+];
+
+/// Integer types: code, width and sign.
+pub(in crate::bytecode) const INTEGERS: &[(u64, u32, Sign)] = &[
+    (0, 1, Sign::Signless),
+    (10, 4, Sign::Signless),
+    (11, 8, Sign::Signless),
+    (12, 16, Sign::Signless),
+    (13, 32, Sign::Signless),
+    (14, 64, Sign::Signless),
+    (15, 4, Sign::Unsigned),
+    (16, 8, Sign::Unsigned),
+    (17, 16, Sign::Unsigned),
+    (18, 32, Sign::Unsigned),
+    (19, 64, Sign::Unsigned),
+    (31, 2, Sign::Signless),
+    (32, 2, Sign::Unsigned),
+];
+
 /// Decodes a type.
 pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
     let place = cursor.cursor;
-    let int = |width, sign| BType::Int { width, sign };
-    Ok(match cursor.varint()? {
-        0 => int(1, Sign::Signless),
+    let code = cursor.varint()?;
+    if let Some((_, name)) = FLOATS.iter().find(|(at, _)| *at == code) {
+        return Ok(BType::Float(name));
+    }
+    if let Some(&(_, width, sign)) = INTEGERS.iter().find(|(at, ..)| *at == code) {
+        return Ok(BType::Int { width, sign });
+    }
+    Ok(match code {
         1 => BType::Complex(cursor.ty()?),
-        2 => BType::Float("bf16"),
-        3 => BType::Float("f16"),
-        4 => BType::Float("f32"),
-        5 => BType::Float("f64"),
-        6 => BType::Float("f8E4M3FN"),
-        7 => BType::Float("f8E5M2"),
         8 => {
             let inputs = cursor.tys()?;
             BType::Function { inputs, results: cursor.tys()? }
         }
         9 => BType::Index,
-        10 => int(4, Sign::Signless),
-        11 => int(8, Sign::Signless),
-        12 => int(16, Sign::Signless),
-        13 => int(32, Sign::Signless),
-        14 => int(64, Sign::Signless),
-        15 => int(4, Sign::Unsigned),
-        16 => int(8, Sign::Unsigned),
-        17 => int(16, Sign::Unsigned),
-        18 => int(32, Sign::Unsigned),
-        19 => int(64, Sign::Unsigned),
         20 => BType::Tensor { shape: shape(cursor)?, element: cursor.ty()?, encoding: None },
         21 => {
             let encoding = Some(cursor.attr()?);
@@ -48,20 +74,8 @@ pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
         24 => quantized(cursor)?,
         25 => BType::UnrankedTensor(cursor.ty()?),
         26 => BType::text("!shape.witness"),
-        27 => BType::Float("f8E4M3FNUZ"),
-        28 => BType::Float("f8E5M2FNUZ"),
-        29 => BType::Float("f8E4M3B11FNUZ"),
         30 => quantized_per_axis(cursor)?,
-        31 => int(2, Sign::Signless),
-        32 => int(2, Sign::Unsigned),
         33 => BType::None,
-        34 => BType::Float("tf32"),
-        35 => BType::Float("f8E4M3"),
-        36 => BType::Float("f8E3M4"),
-        37 => BType::Float("f4E2M1FN"),
-        38 => BType::Float("f6E2M3FN"),
-        39 => BType::Float("f6E3M2FN"),
-        40 => BType::Float("f8E8M0FNU"),
         41 => buffer(cursor)?,
         42 => {
             let mut pieces = vec![Piece::Text("!stablehlo.future<".into())];

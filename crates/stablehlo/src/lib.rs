@@ -36,7 +36,9 @@ mod printer;
 mod split;
 mod syntax;
 
-pub use bytecode::{BytecodeOptions, Properties, is_bytecode, parse_bytecode, to_bytecode};
+pub use bytecode::{
+    BytecodeOptions, Properties, Version, is_bytecode, parse_bytecode, to_artifact, to_bytecode,
+};
 pub use diagnostics::{RenderOptions, render, render_with};
 pub use expected::{Strictness, check_expected};
 pub use foreign::{not_a_program, not_text};

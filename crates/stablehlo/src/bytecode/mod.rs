@@ -38,7 +38,8 @@ use shardc_ir::{Diagnostic, Module};
 use crate::lexer::Res;
 use crate::parser::records::without_place;
 use ir::Ir;
-pub use write::{BytecodeOptions, Properties, to_bytecode};
+pub use vhlo::Version;
+pub use write::{BytecodeOptions, Properties, to_artifact, to_bytecode};
 
 /// The first bytes of each file.
 const MAGIC: &[u8] = b"ML\xEFR";

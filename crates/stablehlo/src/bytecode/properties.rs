@@ -151,12 +151,11 @@ const COMMON: &[&str] = &[
     "tensor",
 ];
 
-/// Returns the order of the inherent attributes of an operation, in the oldest version of the operation that `has_all` attributes to be
-/// written; `None` if there is no such version.
+/// Returns the order of the inherent attributes of an operation, in the newest version of the operation; `None` if the order is not
+/// known, or if `has_all` returns false for it.
 pub(super) fn order(op: &str, has_all: impl Fn(&Names) -> bool) -> Option<Names> {
     if let Some(known) = known(op) {
-        let versions: Vec<Names> = known.versions().collect();
-        return versions.into_iter().rev().find(has_all);
+        return known.version(0).filter(has_all);
     }
     let common = op.split_once('.').filter(|(dialect, _)| COMMON.contains(dialect));
     let known = common.is_some_and(|(_, name)| name == "return" || row(op).is_some());

@@ -47,12 +47,12 @@ pub(super) fn join<'b>(
     Ok(())
 }
 
-pub(super) const ALGORITHM_TYPES: [&str; 3] = ["lhs_precision_type", "rhs_precision_type", "accumulation_type"];
-pub(super) const ALGORITHM_COUNTS: [&str; 3] =
+pub(in crate::bytecode) const ALGORITHM_TYPES: [&str; 3] = ["lhs_precision_type", "rhs_precision_type", "accumulation_type"];
+pub(in crate::bytecode) const ALGORITHM_COUNTS: [&str; 3] =
     ["lhs_component_count", "rhs_component_count", "num_primitive_operations"];
 
 /// The attributes with the dimension numbers of each tensor of a convolution.
-pub(super) const CONV: [[&str; 3]; 3] = [
+pub(in crate::bytecode) const CONV: [[&str; 3]; 3] = [
     ["input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"],
     ["kernel_input_feature_dimension", "kernel_output_feature_dimension", "kernel_spatial_dimensions"],
     ["output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"],

@@ -11,15 +11,15 @@
 mod attrs;
 mod casts;
 mod convert;
-mod join;
-mod table;
-mod types;
+pub(super) mod join;
+pub(super) mod table;
+pub(super) mod types;
 mod values;
 mod version;
 
 use shardc_ir::Diagnostic;
 
-use version::Version;
+pub use version::Version;
 
 use super::dialect::DialectReader;
 use super::reader::ByteCursor;

@@ -10,15 +10,15 @@
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
-pub(super) use shardc_ir::Absent;
+pub(in crate::bytecode) use shardc_ir::Absent;
 use shardc_ir::{AttrDef, AttrType, OpDef, Presence};
 
 /// The newest version of the dialect whose operations, attributes and types are all supported.
-pub(super) const NEWEST: [u64; 3] = [1, 20, 0];
+pub(in crate::bytecode) const NEWEST: [u64; 3] = [1, 20, 0];
 
 /// How an attribute is converted to StableHLO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Form {
+pub(in crate::bytecode) enum Form {
     /// The attribute stays the same.
     Same,
     /// A tensor of `i64` becomes `array<i64: ...>`.
@@ -42,17 +42,17 @@ pub(super) enum Form {
 }
 
 /// An attribute of a VHLO operation: its name, how it is converted, and the VHLO value for which StableHLO omits it.
-pub(super) type Prop = (&'static str, Form, Absent);
+pub(in crate::bytecode) type Prop = (&'static str, Form, Absent);
 
 /// How a VHLO operation is converted to a StableHLO operation.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
+pub(in crate::bytecode) struct Row {
     /// The full name of the StableHLO operation. A `return` in a function becomes `func.return`.
-    pub(super) target: Box<str>,
+    pub(in crate::bytecode) target: Box<str>,
     /// The attributes in the order of the bytecode: sorted by name.
-    pub(super) props: Box<[Prop]>,
+    pub(in crate::bytecode) props: Box<[Prop]>,
     /// The names of the attributes, separated by spaces.
-    pub(super) names: Box<str>,
+    pub(in crate::bytecode) names: Box<str>,
 }
 
 use Absent::{All, AllFalse, AllText, Empty, False, Never, Text};
@@ -327,6 +327,52 @@ static TABLE: LazyLock<FxHashMap<String, Row>> = LazyLock::new(|| {
     .collect()
 });
 
+/// The first version of StableHLO that has each operation, except those of 0.9.0.
+const SINCE: &[(&str, [u64; 2])] = &[
+    ("all_gather_v2", [1, 5]),
+    ("all_reduce_v2", [1, 5]),
+    ("all_to_all_v2", [1, 5]),
+    ("async_done_v1", [1, 15]),
+    ("async_start_v1", [1, 15]),
+    ("cbrt_v2", [1, 10]),
+    ("collective_broadcast_v1", [0, 16]),
+    ("collective_broadcast_v2", [1, 20]),
+    ("collective_reduce_v1", [1, 19]),
+    ("composite_v1", [0, 19]),
+    ("composite_v2", [1, 14]),
+    ("cosine_v2", [1, 10]),
+    ("custom_call_v2", [1, 18]),
+    ("dot_general_v2", [1, 6]),
+    ("dynamic_conv_v2", [0, 20]),
+    ("dynamic_gather_v2", [1, 1]),
+    ("exponential_minus_one_v2", [1, 10]),
+    ("exponential_v2", [1, 9]),
+    ("gather_v2", [1, 1]),
+    ("log_plus_one_v2", [1, 10]),
+    ("log_v2", [1, 10]),
+    ("logistic_v2", [1, 10]),
+    ("recv_v2", [1, 12]),
+    ("rsqrt_v2", [1, 10]),
+    ("scatter_v2", [1, 1]),
+    ("send_v2", [1, 12]),
+    ("sine_v2", [1, 10]),
+    ("sqrt_v2", [1, 10]),
+    ("tan_v1", [1, 4]),
+    ("tan_v2", [1, 10]),
+    ("tanh_v2", [1, 10]),
+];
+
+/// Returns the first version of StableHLO, major and minor, that has the operation `name`.
+pub(in crate::bytecode) fn since(name: &str) -> [u64; 2] {
+    match SINCE.binary_search_by_key(&name, |(name, _)| name) {
+        Ok(at) => SINCE.get(at).map_or(OLDEST, |(_, since)| *since),
+        Err(_) => OLDEST,
+    }
+}
+
+/// The oldest version of StableHLO that has portable artifacts: major and minor.
+const OLDEST: [u64; 2] = [0, 9];
+
 /// Returns the name of the StableHLO operation, which has no version.
 fn target(name: &str) -> Box<str> {
     let base = name.rsplit_once("_v").map_or(name, |(base, _)| base);
@@ -335,7 +381,7 @@ fn target(name: &str) -> Box<str> {
 }
 
 /// Returns the row of the operation with the versioned name `name`, without `vhlo.`.
-pub(super) fn row(name: &str) -> Option<&'static Row> {
+pub(in crate::bytecode) fn row(name: &str) -> Option<&'static Row> {
     TABLE.get(name)
 }
 
@@ -350,6 +396,14 @@ mod tests {
         let regular: usize = OpDef::all().map(|def| usize::from(def.vhlo)).sum();
         assert_eq!(TABLE.len(), regular + IRREGULAR.len());
         TABLE.iter().for_each(|(name, row)| assert!(row.props.is_sorted_by(|a, b| a.0 < b.0), "{name}"));
+    }
+
+    #[test]
+    fn first_versions_are_of_known_operations() {
+        assert!(SINCE.is_sorted_by(|a, b| a.0 < b.0));
+        SINCE.iter().for_each(|(name, _)| assert!(row(name).is_some(), "{name}"));
+        let newer = TABLE.keys().filter(|name| !name.ends_with("_v1"));
+        newer.for_each(|name| assert!(since(name) > OLDEST, "{name}"));
     }
 
     #[test]

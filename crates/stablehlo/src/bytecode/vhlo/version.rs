@@ -1,6 +1,7 @@
 //! Versions of StableHLO, and errors for artifacts of newer versions.
 
 use std::fmt;
+use std::str::FromStr;
 
 use shardc_ir::{Class, Diagnostic};
 
@@ -9,9 +10,25 @@ use crate::codes;
 
 /// A version of StableHLO: major, minor, patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Version(pub(crate) [u64; 3]);
+pub struct Version(pub [u64; 3]);
 
 impl Version {
+    /// The oldest version with portable artifacts.
+    pub const OLDEST: Version = Version([0, 9, 0]);
+    /// The newest version that is read and written.
+    pub const NEWEST: Version = Version(table::NEWEST);
+
+    /// Returns the version of the bytecode format in which StableHLO writes artifacts of this version.
+    pub(crate) fn bytecode(self) -> u64 {
+        match self.0 {
+            [0, ..=9, _] => 0,
+            [0, 10..=11, _] => 1,
+            [0, 12..=13, _] => 3,
+            [0, 14, _] => 4,
+            _ => 6,
+        }
+    }
+
     /// Whether this version may define operations, attributes or types that shardc does not know. Patch versions add nothing.
     fn is_newer(self) -> bool {
         self.0[..2] > table::NEWEST[..2]
@@ -25,13 +42,31 @@ impl fmt::Display for Version {
     }
 }
 
+impl FromStr for Version {
+    type Err = Diagnostic;
+
+    /// Parses `1.9.0`.
+    fn from_str(text: &str) -> Result<Self, Diagnostic> {
+        let mut numbers = text.split('.').map(|number| {
+            let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+            digits.then(|| number.parse().ok()).flatten()
+        });
+        match (numbers.next(), numbers.next(), numbers.next(), numbers.next()) {
+            (Some(Some(major)), Some(Some(minor)), Some(Some(patch)), None) => {
+                Ok(Version([major, minor, patch]))
+            }
+            _ => {
+                let message = format!("`{text}` is not a version of StableHLO");
+                Err(Diagnostic::invalid(codes::VERSION, message).hint("write a version such as 1.9.0"))
+            }
+        }
+    }
+}
+
 /// Returns the version for which an artifact was written, from the name of its producer: `StableHLO_v1.9.0`.
 pub(crate) fn written_by(producer: &str) -> Option<Version> {
     let (_, version) = producer.split_once("StableHLO_v")?;
-    let mut numbers = version.split('.');
-    let mut next = || numbers.next()?.parse().ok();
-    let version = Version([next()?, next()?, next()?]);
-    numbers.next().is_none().then_some(version)
+    version.parse().ok()
 }
 
 /// Checks that all VHLO operations of a file are known. `names` are the full names of the file's operations.

@@ -17,11 +17,6 @@ impl Bytes {
         self.bytes
     }
 
-    /// Returns the bytes so far.
-    pub(super) fn as_slice(&self) -> &[u8] {
-        &self.bytes
-    }
-
     /// Returns the number of bytes.
     pub(super) fn len(&self) -> usize {
         self.bytes.len()

@@ -2,9 +2,8 @@
 
 use shardc_ir::{Dense, Diagnostic, Func, Loc, LocId, MeshId, Module, OpId, OpKind, PackedOption, RegionId};
 use shardc_ir::{SecondaryMap, TypeId, ValueId};
-use smallvec::SmallVec;
 
-use super::nodes::{BUILTIN, Field, Nodes, code};
+use super::nodes::{Field, code};
 use super::program::{Block, Op, Program, Region};
 use super::text;
 use crate::bytecode::attr::{AttrRef, TypeRef};
@@ -230,7 +229,7 @@ impl<'m> Lowerer<'m> {
             block.args.push((value, loc));
         }
         for &op in &data.ops {
-            let made = self.op(op, parent).map_err(|error| self.located(error, op))?;
+            let made = self.op(op, parent).map_err(|error| located(self.module, error, op))?;
             block.ops.push(made);
         }
         Ok(block)
@@ -249,6 +248,7 @@ impl<'m> Lowerer<'m> {
         let data = &module.ops[id];
         let loc = self.loc(data.loc);
         let mut op = self.from_parts(self.outline.op(id, parent), loc)?;
+        op.origin = Some(id);
         if let (OpKind::Constant(dense), &[result]) = (&data.kind, &data.results[..]) {
             let value = self.constant(dense, module.values[result].ty)?;
             op.props.push((self.program.nodes.name("value"), value));
@@ -291,13 +291,13 @@ impl<'m> Lowerer<'m> {
         crate::literals::dense::push(&mut written, module, dense, Some(ty));
         text::attr(&mut self.program.nodes, &written)
     }
+}
 
-    /// Adds the location of `op` to an error that has none.
-    fn located(&self, error: Diagnostic, op: OpId) -> Diagnostic {
-        if error.user_loc.is_some() || error.span.is_some() {
-            return error;
-        }
-        let user_loc = self.module.user_loc(op);
-        Diagnostic { user_loc, ..error.at(self.module.ops[op].span) }
+/// Adds the location of `op` to an error that has none.
+pub(super) fn located(module: &Module, error: Diagnostic, op: OpId) -> Diagnostic {
+    if error.user_loc.is_some() || error.span.is_some() {
+        return error;
     }
+    let user_loc = module.user_loc(op);
+    Diagnostic { user_loc, ..error.at(module.ops[op].span) }
 }

@@ -5,6 +5,7 @@
 //!   operations that a module keeps as text.
 //! * [`numbering`] orders attributes, types and names as MLIR does, so that equal programs are equal bytes; [`isolation`] finds the regions
 //!   that are sections of their own.
+//! * [`vhlo`] converts a program to a version of VHLO, for portable artifacts.
 //! * [`container`] writes the sections; [`body`] that of operations; [`resources`] those of resources; [`bytes`] has the primitives.
 
 mod body;
@@ -18,6 +19,7 @@ mod numbering;
 mod program;
 mod resources;
 mod text;
+mod vhlo;
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{Diagnostic, Module};
@@ -26,6 +28,8 @@ use super::container::NEWEST;
 use super::file::PROPERTIES;
 use super::attr::AttrRef;
 use super::properties::{self, Names};
+use super::vhlo::Version;
+use crate::codes;
 use container::Format;
 use nodes::{Nodes, StrRef};
 use program::{Op, Program};
@@ -67,6 +71,28 @@ pub fn to_bytecode(module: &Module, options: &BytecodeOptions) -> Result<Vec<u8>
     let version = u64::from(options.version).min(NEWEST);
     let format = Format { version, producer: "shardc".to_owned() };
     prepare(&mut program, version, options.properties);
+    container::write(&program, &format)
+}
+
+/// Writes a module as a portable artifact of StableHLO, which readers of the version `target` and of all newer versions accept.
+/// Operations of other dialects, such as `sdy` and `chlo`, stay unchanged.
+///
+/// # Errors
+/// The target version is not supported; it has no equivalent of an operation, an attribute or a type of the module; or the module cannot be
+/// written as bytecode.
+pub fn to_artifact(module: &Module, target: Version, locations: bool) -> Result<Vec<u8>, Diagnostic> {
+    if !(Version::OLDEST..=Version::NEWEST).contains(&target) {
+        let message = format!("cannot write a portable artifact of StableHLO {target}");
+        let hint = format!("choose a version from {} to {}", Version::OLDEST, Version::NEWEST);
+        return Err(Diagnostic::unsupported(codes::VERSION, message).hint(hint));
+    }
+    let mut program = lower::lower(module, locations)?;
+    vhlo::convert(&mut program, target).map_err(|(error, op)| match op {
+        Some(op) => lower::located(module, error, op),
+        None => error,
+    })?;
+    let format = Format { version: target.bytecode(), producer: format!("StableHLO_v{target}") };
+    prepare(&mut program, format.version, Properties::Ordered);
     container::write(&program, &format)
 }
 

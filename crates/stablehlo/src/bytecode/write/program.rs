@@ -1,6 +1,7 @@
 //! Operations to be written. Attributes and types are references to [`Nodes`], and values are numbers.
 
 use rustc_hash::FxHashSet;
+use shardc_ir::OpId;
 use smallvec::SmallVec;
 
 use super::nodes::{Nodes, StrRef};
@@ -15,6 +16,8 @@ pub(super) type Named = Vec<(AttrRef, AttrRef)>;
 pub(super) struct Op {
     /// The name, with its dialect.
     pub(super) name: StrRef,
+    /// The operation of the module, for messages.
+    pub(super) origin: Option<OpId>,
     /// The location.
     pub(super) loc: AttrRef,
     /// The inherent attributes.
@@ -66,11 +69,12 @@ pub(super) struct Program<'m> {
     pub(super) resources: Option<&'m str>,
 }
 
-impl Program<'_> {
+impl Op {
     /// Creates an operation without attributes, operands, results and regions.
-    pub(super) fn op(&mut self, name: &str, loc: AttrRef) -> Op {
+    pub(super) fn new(name: StrRef, loc: AttrRef) -> Self {
         Op {
-            name: self.nodes.word(name),
+            name,
+            origin: None,
             loc,
             props: Vec::new(),
             attrs: Vec::new(),
@@ -81,6 +85,13 @@ impl Program<'_> {
             successors: Vec::new(),
             regions: Vec::new(),
         }
+    }
+}
+
+impl Program<'_> {
+    /// Creates an operation with the name `name`.
+    pub(super) fn op(&mut self, name: &str, loc: AttrRef) -> Op {
+        Op::new(self.nodes.word(name), loc)
     }
 
     /// Adds a value of a type, and returns its number.

@@ -20,7 +20,7 @@ pub(in crate::bytecode::write) fn stored<'m>(dtype: DType, dense: &'m Dense, cou
         Dense::Resource(_) | Dense::Raw(_) => return None,
     };
     if dtype == DType::I1 {
-        return Some(packed(bytes, splat).into());
+        return Some(packed(bytes, splat || bytes.len() == 1).into());
     }
     let (width, stored) = (dtype.bytes(), stored_bytes(dtype));
     if meant_bits(dtype) as usize == width * 8 || dtype.bits() > 64 {
@@ -158,7 +158,7 @@ impl<'t> Text<'t, '_, '_> {
             return Err(self.cursor.expected("a list with the number of elements of its type"));
         }
         let bytes = if self.int_width(element) == Some(1) {
-            packed(&elements.concat(), elements.len() == 1 && count != 1)
+            packed(&elements.concat(), elements.len() == 1)
         } else {
             elements.concat()
         };

@@ -1,5 +1,6 @@
 //! jaxlib writes every program of the corpus as bytecode and as portable artifacts for several versions. Each of these files must parse as
-//! the same module as the program's text.
+//! the same module as the program's text. And shardc writes every program as bytecode and artifacts, which jaxlib must read as the same
+//! program.
 
 use anyhow::Result;
 
@@ -11,15 +12,15 @@ use xtask::{
     workspace::{Workspace, cargo},
 };
 
-/// Runs the tests of the bytecode reader on all programs and versions instead of the usual sample.
+/// Runs the tests of the reader and the writer of bytecode on all programs and versions instead of the usual sample.
 pub(super) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
     let python = python::with_jax(args.python.as_deref())?;
-    process::step("read jaxlib's bytecode and portable artifacts of the corpus", || {
+    process::step("compare bytecode and portable artifacts with jaxlib", || {
         process::run(
             cargo()
                 .current_dir(&workspace.root)
                 .args(["test", "--release", "--package", "shardc-stablehlo"])
-                .args(["--test", "suite", "--", "bytecode::", "vhlo::", "--nocapture"])
+                .args(["--test", "suite", "--", "bytecode::", "vhlo::", "written::", "--nocapture"])
                 .env(THOROUGH, "1")
                 .env("SHARDC_PYTHON", python),
         )

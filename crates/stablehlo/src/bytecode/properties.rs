@@ -151,15 +151,19 @@ const COMMON: &[&str] = &[
     "tensor",
 ];
 
+/// Whether every writer is assumed to know the operation's dialect.
+pub(super) fn is_common(op: &str) -> bool {
+    op.split_once('.').is_some_and(|(dialect, _)| COMMON.contains(&dialect) || dialect == "vhlo")
+}
+
 /// Returns the order of the inherent attributes of an operation, in the newest version of the operation; `None` if the order is not
 /// known, or if `has_all` returns false for it.
 pub(super) fn order(op: &str, has_all: impl Fn(&Names) -> bool) -> Option<Names> {
     if let Some(known) = known(op) {
         return known.version(0).filter(has_all);
     }
-    let common = op.split_once('.').filter(|(dialect, _)| COMMON.contains(dialect));
-    let known = common.is_some_and(|(_, name)| name == "return" || row(op).is_some());
-    known.then(Names::new).filter(has_all)
+    let known = op.ends_with(".return") || row(op).is_some();
+    (known && is_common(op)).then(Names::new).filter(has_all)
 }
 
 /// Whether `name` is an inherent attribute of operation `op`. This is needed for files of old versions, which store inherent and
@@ -168,8 +172,7 @@ pub(super) fn is_inherent(op: &str, name: &str) -> bool {
     if row(op).is_some_and(|row| row.attr(name).is_some()) {
         return true;
     }
-    let common = op.split_once('.').is_some_and(|(dialect, _)| COMMON.contains(&dialect));
-    let known = known(op).filter(|_| common);
+    let known = known(op).filter(|_| is_common(op));
     known.is_some_and(|known| known.versions().flatten().any(|(inherent, _)| inherent == name))
 }
 

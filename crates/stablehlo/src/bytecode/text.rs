@@ -274,8 +274,10 @@ impl<'s, 'b> Pool<'s, 'b> {
     fn push_sparse(&mut self, ty: TypeRef, parts: [AttrRef; 2]) -> Res<()> {
         let store = self.store;
         self.text.push_str("sparse");
-        for (i, part) in parts.into_iter().enumerate() {
-            self.text.push_str(if i > 0 { ", " } else { "<" });
+        self.text.push('<');
+        let empty = parts.iter().all(|&part| matches!(store.attr(part), BAttr::Dense { bytes, .. } if bytes.is_empty()));
+        for (i, part) in parts.into_iter().enumerate().filter(|_| !empty) {
+            self.text.push_str(if i > 0 { ", " } else { "" });
             let BAttr::Dense { ty, bytes } = store.attr(part) else { continue };
             let start = self.text.len();
             self.push_elements(*ty, bytes);

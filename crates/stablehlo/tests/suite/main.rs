@@ -1,4 +1,4 @@
-//! Tests of the reader and the printer, in one test binary, because linking a binary takes seconds.
+//! Tests of the readers, the printer and the writer of bytecode, in one test binary, because linking a binary takes seconds.
 
 mod api;
 mod attributes;
@@ -13,3 +13,4 @@ mod lenient;
 mod split;
 mod texts;
 mod vhlo;
+mod written;

@@ -174,7 +174,10 @@ impl<'p, 'm> Body<'p, 'm> {
     /// Returns the index of the inherent attributes of an operation; `None` if it has no such attributes.
     fn entry(&mut self, op: &Op) -> Option<u64> {
         let mut out = Bytes::default();
-        self.native(&mut out, op)?;
+        match op.given {
+            Some(given) => out.varint(self.attr(given)),
+            None => self.native(&mut out, op)?,
+        }
         let entry = out.finish();
         if let Some(&known) = self.known.get(&entry) {
             return Some(known);

@@ -123,21 +123,20 @@ impl<'m> Lowerer<'m> {
             let op = match item {
                 Item::Mesh(mesh) => self.mesh(mesh)?,
                 Item::Func(func) => self.func(func)?,
-                Item::Kept(kept) => {
-                    self.kept(&kept.text).map_err(|error| if kept.text.starts_with('"') { error } else { kept.unsupported(codes::NOT_WRITTEN) })?
-                }
+                Item::Kept(kept) => self.kept(&kept.text, || kept.describe()).map_err(|error| error.at(kept.span))?,
             };
             ops.push(op);
         }
         let mut whole = self.module_op(module.name.as_deref(), &module.attrs, module.loc, ops)?;
+        let outside = || "an operation outside the program".to_owned();
         for outer in module.enclosing.iter().rev() {
             let mut ops = Vec::new();
             for text in &outer.above {
-                ops.push(self.kept(text)?);
+                ops.push(self.kept(text, outside)?);
             }
             ops.push(whole);
             for text in &outer.below {
-                ops.push(self.kept(text)?);
+                ops.push(self.kept(text, outside)?);
             }
             whole = self.module_op(outer.name.as_deref(), &outer.attrs, outer.loc, ops)?;
         }
@@ -147,7 +146,13 @@ impl<'m> Lowerer<'m> {
     }
 
     /// Adds an operation that the module keeps as text.
-    fn kept(&mut self, text: &str) -> Result<Op, Diagnostic> {
+    fn kept(&mut self, text: &str, describe: impl FnOnce() -> String) -> Result<Op, Diagnostic> {
+        // Only a dialect itself knows its syntax.
+        if !text.starts_with(['"', '%']) {
+            let message = format!("cannot encode {}, which is kept as text in the syntax of its dialect", describe());
+            return Err(Diagnostic::unsupported(codes::NOT_WRITTEN, message)
+                .hint("write it in MLIR's generic form, or write the module as text"));
+        }
         super::kept::op(&mut self.program, text)
     }
 

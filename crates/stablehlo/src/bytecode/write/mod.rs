@@ -70,7 +70,7 @@ pub fn to_bytecode(module: &Module, options: &BytecodeOptions) -> Result<Vec<u8>
     let mut program = lower::lower(module, options.locations)?;
     let version = u64::from(options.version).min(NEWEST);
     let format = Format { version, producer: "shardc".to_owned() };
-    prepare(&mut program, version, options.properties);
+    prepare(&mut program, version, |_| options.properties == Properties::Ordered);
     container::write(&program, &format)
 }
 
@@ -92,15 +92,19 @@ pub fn to_artifact(module: &Module, target: Version, locations: bool) -> Result<
         None => error,
     })?;
     let format = Format { version: target.bytecode(), producer: format!("StableHLO_v{target}") };
-    prepare(&mut program, format.version, Properties::Ordered);
+    // The attributes of VHLO never change; those of other dialects may differ between their versions.
+    prepare(&mut program, format.version, |name| name.starts_with("vhlo.") || name == "builtin.module");
     container::write(&program, &format)
 }
 
-/// Sorts the attributes of all operations, and adds their dictionaries.
-fn prepare(program: &mut Program<'_>, version: u64, properties: Properties) {
+/// Sorts the attributes of all operations, and adds their dictionaries. Inherent attributes are written in order for the names of operations
+/// for which `ordered` returns true.
+fn prepare(program: &mut Program<'_>, version: u64, ordered: impl Fn(&str) -> bool) {
     let Some(mut top) = program.top.take() else { return };
     let mut registered = FxHashSet::default();
-    Prepare { nodes: &mut program.nodes, registered: &mut registered, version, properties }.op(&mut top);
+    let separate = version >= PROPERTIES;
+    let ordered = |name: &str| separate && ordered(name);
+    Prepare { nodes: &mut program.nodes, registered: &mut registered, separate, ordered: &ordered }.op(&mut top);
     program.top = Some(top);
     program.registered = registered;
 }
@@ -108,19 +112,23 @@ fn prepare(program: &mut Program<'_>, version: u64, properties: Properties) {
 struct Prepare<'p, 'm> {
     nodes: &'p mut Nodes<'m>,
     registered: &'p mut FxHashSet<StrRef>,
-    version: u64,
-    properties: Properties,
+    /// Whether the format has inherent attributes apart from the others.
+    separate: bool,
+    ordered: &'p dyn Fn(&str) -> bool,
 }
 
 impl Prepare<'_, '_> {
     fn op(&mut self, op: &mut Op) {
         op.props.sort_by(|(a, _), (b, _)| self.nodes.string_of(*a).cmp(&self.nodes.string_of(*b)));
-        if self.version >= PROPERTIES && self.properties == Properties::Ordered {
+        if (self.ordered)(self.nodes.text(op.name)) {
             op.order = self.order(op);
         }
         let mut entries = op.attrs.clone();
         if op.order.is_some() {
             self.registered.insert(op.name);
+        } else if self.separate && !properties::is_common(self.nodes.text(op.name)) {
+            // A reader that does not know the dialect keeps inherent attributes apart only if they are apart in the file.
+            op.given = (!op.props.is_empty()).then(|| self.nodes.dict(op.props.clone()));
         } else {
             entries.extend(op.props.iter().copied());
         }

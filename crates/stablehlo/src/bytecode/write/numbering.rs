@@ -167,6 +167,7 @@ impl<'p, 'm> Numbering<'p, 'm> {
             self.item(Item::Type(self.program.type_of(result)));
         }
         op.dict.iter().for_each(|&dict| self.item(Item::Attr(dict)));
+        op.given.iter().for_each(|&given| self.item(Item::Attr(given)));
         if op.order.is_some() {
             // Inherent attributes are in the order of their names, which is their order in the file.
             for &(name, value) in &op.props {

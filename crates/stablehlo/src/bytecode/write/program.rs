@@ -26,6 +26,8 @@ pub(super) struct Op {
     pub(super) attrs: Named,
     /// The dictionary of attributes that are written with their names; without inherent attributes if these are separate.
     pub(super) dict: Option<AttrRef>,
+    /// The dictionary of inherent attributes, if they are separate and not written in order.
+    pub(super) given: Option<AttrRef>,
     /// The order of the inherent attributes, if they are separate.
     pub(super) order: Option<Names>,
     /// The values that are operands.
@@ -79,6 +81,7 @@ impl Op {
             props: Vec::new(),
             attrs: Vec::new(),
             dict: None,
+            given: None,
             order: None,
             operands: SmallVec::new(),
             results: SmallVec::new(),

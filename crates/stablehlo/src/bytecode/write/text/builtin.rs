@@ -30,30 +30,37 @@ impl Number<'_> {
         floats::encode(dtype, if self.negative { -value } else { value })
     }
 
-    /// Returns the number as an integer.
-    pub(super) fn int(&self) -> Option<i128> {
-        let value = match self.digits.strip_prefix("0x") {
-            Some(hex) => i128::from_str_radix(hex, 16),
-            None => self.digits.parse(),
+    /// Returns the number as an integer of `width` bits, in two's complement: 64-bit words, lowest first.
+    pub(super) fn words(&self, width: u32) -> Option<Vec<u64>> {
+        let (digits, base) = match self.digits.strip_prefix("0x") {
+            Some(hex) => (hex, 16),
+            None => (self.digits, 10),
         };
-        value.ok().map(|value| if self.negative { -value } else { value })
+        let mut words = vec![0u64; (width.div_ceil(64) as usize).max(1)];
+        for digit in digits.chars() {
+            let mut carry = u128::from(digit.to_digit(base)?);
+            for word in &mut words {
+                let value = u128::from(*word) * u128::from(base) + carry;
+                (*word, carry) = (value as u64, value >> 64);
+            }
+        }
+        if self.negative {
+            let mut carry = true;
+            for word in &mut words {
+                (*word, carry) = (!*word).overflowing_add(u64::from(carry));
+            }
+        }
+        if let (Some(last), used @ 1..) = (words.last_mut(), width % 64) {
+            *last &= u64::MAX >> (64 - used);
+        }
+        Some(words)
     }
 }
 
 /// Appends an integer of any width, in as many words as it needs.
-pub(super) fn push_wide(fields: &mut Fields<'_>, width: u32, value: i128) {
+fn push_words(fields: &mut Fields<'_>, width: u32, mut words: Vec<u64>) {
     if width <= 64 {
-        return push_int(fields, width, value as i64);
-    }
-    let mask = if width >= 128 { u128::MAX } else { (1 << width) - 1 };
-    let bits = value as u128 & mask;
-    let mut words = vec![bits as u64, (bits >> 64) as u64];
-    // Words above 128 bits are copies of the sign.
-    if value < 0 && width > 128 {
-        words.resize(width.div_ceil(64) as usize, u64::MAX);
-        if let (Some(last), used @ 1..) = (words.last_mut(), width % 64) {
-            *last >>= 64 - used;
-        }
+        return push_int(fields, width, words.first().map_or(0, |&word| word as i64));
     }
     while words.len() > 1 && words.last() == Some(&0) {
         words.pop();
@@ -128,14 +135,19 @@ impl<'t> Text<'t, '_, '_> {
 
     /// Reads `{a = 1, b}`.
     fn dict(&mut self) -> Res<AttrRef> {
+        let entries = self.named()?;
+        Ok(self.nodes.dict(entries))
+    }
+
+    /// Reads the names and values of `{a = 1, b}`.
+    pub(in crate::bytecode::write) fn named(&mut self) -> Res<Vec<(AttrRef, AttrRef)>> {
         self.cursor.expect("{")?;
-        let entries = self.list("}", |text| {
+        self.list("}", |text| {
             let name = text.name()?.into_owned();
             let name = text.nodes.string(name);
             let value = if text.cursor.eat("=") { text.attr()? } else { text.unit() };
             Ok((name, value))
-        })?;
-        Ok(self.nodes.dict(entries))
+        })
     }
 
     fn unit(&mut self) -> AttrRef {
@@ -178,12 +190,13 @@ impl<'t> Text<'t, '_, '_> {
             push_int(&mut fields, meant_bits(dtype), bits as i64);
             return Ok(self.nodes.coded(BUILTIN, fields));
         }
-        let (Some(width), Some(value)) = (self.int_width(ty), number.int()) else {
+        let width = self.int_width(ty);
+        let (Some(width), Some(words)) = (width, width.and_then(|width| number.words(width))) else {
             return Err(self.cursor.expected("a number of an integer or float type"));
         };
         let mut fields = code(8);
         fields.push(Field::Type(ty));
-        push_wide(&mut fields, width, value);
+        push_words(&mut fields, width, words);
         Ok(self.nodes.coded(BUILTIN, fields))
     }
 

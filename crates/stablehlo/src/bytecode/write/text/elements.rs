@@ -203,16 +203,12 @@ impl<'t> Text<'t, '_, '_> {
         {
             return Ok(bits.to_le_bytes()[..stored_bytes(dtype)].to_vec());
         }
-        let (Some(width), Some(value)) = (self.int_width(ty), number.int()) else {
+        let width = self.int_width(ty);
+        let (Some(width), Some(words)) = (width, width.and_then(|width| number.words(width))) else {
             return Err(self.cursor.expected("an element of an integer or float type"));
         };
         let size = (width.div_ceil(8) as usize).max(1);
-        let mut bytes = value.to_le_bytes().to_vec();
-        bytes.resize(size, if value < 0 { 0xFF } else { 0 });
-        if let (Some(last), used @ 1..) = (bytes.last_mut(), width % 8) {
-            *last &= 0xFF >> (8 - used);
-        }
-        Ok(bytes)
+        Ok(words.into_iter().flat_map(u64::to_le_bytes).take(size).collect())
     }
 
     fn complex_part(&self, ty: TypeRef) -> Option<TypeRef> {

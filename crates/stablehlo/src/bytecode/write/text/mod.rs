@@ -80,8 +80,13 @@ fn whole<'t, 'n, 'm, T>(
 /// The maximum number of characters of an attribute that a message shows.
 const SHOWN: usize = 120;
 
-fn wrong(what: &str, text: &str, failure: Failure) -> Diagnostic {
-    let cause = without_place(failure).map(|cause| cause.message).unwrap_or_default();
+/// Returns the error for a text that cannot be read because of a failure.
+pub(super) fn wrong(what: &str, text: &str, failure: Failure) -> Diagnostic {
+    unreadable(what, text, &without_place(failure).map(|cause| cause.message).unwrap_or_default())
+}
+
+/// Returns the error for a text that cannot be read.
+pub(super) fn unreadable(what: &str, text: &str, cause: &str) -> Diagnostic {
     let shown: Cow<'_, str> = match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or("")).into(),
         None => text.into(),

@@ -30,11 +30,17 @@ impl Text<'_, '_, '_> {
         }
     }
 
-    fn function_type(&mut self) -> Res<TypeRef> {
+    /// Reads `(T, U) -> V` or `(T, U) -> (V, W)`.
+    pub(in crate::bytecode::write) fn signature(&mut self) -> Res<(Vec<TypeRef>, Vec<TypeRef>)> {
         self.cursor.expect("(")?;
         let inputs = self.list(")", Text::ty)?;
         self.cursor.expect("->")?;
         let results = if self.cursor.eat("(") { self.list(")", Text::ty)? } else { vec![self.ty()?] };
+        Ok((inputs, results))
+    }
+
+    fn function_type(&mut self) -> Res<TypeRef> {
+        let (inputs, results) = self.signature()?;
         let mut fields = code(2);
         push_list(&mut fields, inputs.into_iter().map(Field::Type));
         push_list(&mut fields, results.into_iter().map(Field::Type));
@@ -216,8 +222,9 @@ impl Text<'_, '_, '_> {
     fn quantized(&mut self, start: usize) -> Res<TypeRef> {
         let body = self.cursor.pos;
         self.cursor.expect("<")?;
-        let unsigned = self.cursor.eat("u");
-        let width = match self.cursor.ident("a storage type")?.trim_start_matches('i').parse() {
+        let word = self.cursor.ident("a storage type")?;
+        let unsigned = word.starts_with('u');
+        let width = match word.trim_start_matches(['i', 'u']).parse() {
             Ok(width @ 1..=32u32) => width,
             _ => return Err(self.cursor.expected("a storage type of at most 32 bits")),
         };

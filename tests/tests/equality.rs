@@ -95,6 +95,10 @@ fn text_matches_bytecode(output: &Output) -> Result<String, Failed> {
     if again(text.as_bytes())? != again(&bytecode)? {
         return Err("the text for the back end and the bytecode are two programs".into());
     }
+    #[cfg(feature = "mlir")]
+    if again(text.as_bytes())? != again(&output.mlir_bytecode().map_err(|e| e.to_string())?)? {
+        return Err("the text for the back end and the bytecode of MLIR are two programs".into());
+    }
     Ok(text)
 }
 

@@ -61,7 +61,6 @@ static REWRITTEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// The tools on the search path of the commands.
 struct Tools {
     path: OsString,
-    has_mlir: bool,
 }
 
 /// The tools, which the first test sets up.
@@ -70,7 +69,7 @@ static TOOLS: LazyLock<Result<Tools, String>> = LazyLock::new(|| {
         let shardc = program::shardc()?;
         let bin = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("filetests");
         let path = program::search_path(&bin, &shardc, &[])?;
-        Ok(Tools { path, has_mlir: program::writes_bytecode(&shardc)? })
+        Ok(Tools { path })
     };
     find().map_err(|error: anyhow::Error| format!("{error:#}"))
 });
@@ -82,7 +81,6 @@ fn run(file: &Path) -> Result<(), Failed> {
     for word in &test.requires {
         let (need, is_there) = match Need::from_word(word) {
             Some(need @ Need::Shared) => (need, shared().is_some()),
-            Some(need @ Need::Mlir) => (need, tools.has_mlir),
             _ => return Err(format!("{}: `REQUIRES: {word}` is not known", file.display()).into()),
         };
         if !is_there {

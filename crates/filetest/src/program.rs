@@ -92,15 +92,3 @@ pub fn has_llvm() -> bool {
         env::var_os("MLIR_SYS_220_PREFIX").map_or_else(|| PathBuf::from("/usr/lib/llvm-22"), PathBuf::from);
     prefix.join("bin/llvm-config").is_file()
 }
-
-/// Whether a `shardc` was built with the feature `mlir`, tested by writing bytecode.
-///
-/// # Errors
-/// The program does not start.
-pub fn writes_bytecode(shardc: &Path) -> Result<bool> {
-    let mut command = Command::new(shardc);
-    command.args(["opt", "-", "--emit", "bytecode", "-o", "/dev/null"]);
-    // An empty standard input is an empty module.
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    Ok(command.status().with_context(|| format!("starting {}", shardc.display()))?.success())
-}

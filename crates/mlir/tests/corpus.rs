@@ -11,7 +11,7 @@ use shardc_analysis::transforms::legalize_backend::BackendOptions;
 use shardc_filetest::skip::{Need, skip};
 use shardc_ir::{Module, OpKind};
 use shardc_mlir::{LowerOptions, SpmdMode, to_bytecode, to_generic_text, write_bytecode};
-use shardc_stablehlo::{PrintOptions, print};
+use shardc_stablehlo::{BytecodeOptions, PrintOptions, print};
 
 /// Larger programs are skipped: they repeat the operations of small programs.
 const LARGEST: u64 = 1 << 20;
@@ -54,6 +54,15 @@ fn real_programs_survive_a_bytecode_round_trip() {
         assert!(
             print(&again, &options) == print(&module, &options),
             "{} comes back as another program",
+            file.display()
+        );
+        let own = shardc_stablehlo::to_bytecode(&module, &BytecodeOptions::default())
+            .unwrap_or_else(|e| panic!("{}: {e:?}", file.display()));
+        let own =
+            shardc_stablehlo::parse_bytecode(&own).unwrap_or_else(|e| panic!("{}: {e:?}", file.display()));
+        assert!(
+            print(&own, &options) == print(&again, &options),
+            "{}: the bytecode of shardc and that of MLIR are two programs",
             file.display()
         );
     }

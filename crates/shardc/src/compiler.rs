@@ -22,7 +22,7 @@ use shardc_passes::rules::registry::{CallRule, CustomCall, RuleError};
 use shardc_passes::transforms::group_form::{GroupForm, write_mesh_axes};
 use shardc_passes::transforms::inline::CallSites;
 use shardc_passes::transforms::manual_form::wrap_in_manual_computation;
-use shardc_stablehlo::{PrintForm, PrintOptions};
+use shardc_stablehlo::{PrintForm, PrintOptions, Version};
 use shardc_target::{DeviceOrder, Target, TargetSpec};
 
 use crate::backend::{self, Backend, BackendOptions};
@@ -384,9 +384,19 @@ impl Compiler {
     /// Writes a module as MLIR bytecode, unchanged, with its source locations.
     ///
     /// # Errors
-    /// The module contains an attribute or type in text form, which bytecode cannot express; or this build has no MLIR (`SH0510`).
+    /// A part of the module is kept as text in the syntax of its dialect, which bytecode cannot express (`SH0125`).
     pub fn write_bytecode(module: &Module) -> Result<Vec<u8>, Error> {
         backend::write_bytecode(module)
+    }
+
+    /// Writes a module as a portable artifact of StableHLO, unchanged, with its source locations. Readers of the version `target` and of all
+    /// newer versions accept it.
+    ///
+    /// # Errors
+    /// The version is not supported (`SH0122`); it has no equivalent of an operation, an attribute or a type of the module, or a part of the
+    /// module is kept as text in the syntax of its dialect (`SH0125`).
+    pub fn write_artifact(module: &Module, target: Version) -> Result<Vec<u8>, Error> {
+        backend::write_artifact(module, target)
     }
 
     /// Annotates arguments and results from the options, inlines all calls, and propagates shardings.
@@ -731,13 +741,29 @@ impl Output {
     /// ([`unquantize`](shardc_passes::transforms::unquantize)).
     ///
     /// # Errors
-    /// A quantized type is incomplete; or this build has no MLIR (`SH0510`): see [`Output::backend_text`].
+    /// A quantized type is incomplete.
     pub fn bytecode(&self) -> Result<Vec<u8>, Error> {
         backend::bytecode(&self.module, &self.backend_options(Backend::Any))
     }
 
-    /// The program of [`Output::bytecode`] as MLIR's generic text, which plugins also accept. Writing the text needs no MLIR, but
-    /// plugins parse text more slowly than bytecode.
+    /// The program of [`Output::bytecode`] as a portable artifact of StableHLO, for readers of the version `target` and newer.
+    ///
+    /// # Errors
+    /// A quantized type is incomplete; the version is not supported, or it has no equivalent of a part of the program.
+    pub fn artifact(&self, target: Version) -> Result<Vec<u8>, Error> {
+        backend::artifact(&self.module, &self.backend_options(Backend::Any), target)
+    }
+
+    /// The program of [`Output::bytecode`], lowered, verified and written by LLVM's MLIR.
+    ///
+    /// # Errors
+    /// A quantized type is incomplete, or MLIR rejects the program, which is a bug.
+    #[cfg(feature = "mlir")]
+    pub fn mlir_bytecode(&self) -> Result<Vec<u8>, Error> {
+        backend::mlir_bytecode(&self.module, &self.backend_options(Backend::Any))
+    }
+
+    /// The program of [`Output::bytecode`] as MLIR's generic text, which plugins also accept, but parse more slowly than bytecode.
     ///
     /// # Errors
     /// A quantized type is incomplete.
@@ -745,8 +771,7 @@ impl Output {
         backend::text(&self.module, &self.backend_options(Backend::Any))
     }
 
-    /// The program for PJRT plugins, in the fastest format that this build can write: [bytecode](Output::bytecode) with the feature
-    /// `mlir`, [text](Output::backend_text) without.
+    /// The program for PJRT plugins in their fastest format: [bytecode](Output::bytecode).
     ///
     /// # Errors
     /// A quantized type is incomplete.
@@ -760,7 +785,7 @@ impl Output {
     /// # Errors
     /// A quantized type is incomplete.
     pub fn backend_code_for(&self, backend: Backend) -> Result<Vec<u8>, Error> {
-        backend::code(&self.module, &self.backend_options(backend))
+        backend::bytecode(&self.module, &self.backend_options(backend))
     }
 
     pub(crate) fn backend_options(&self, backend: Backend) -> BackendOptions {

@@ -50,7 +50,7 @@
 //! | `runtime` | `runtime` and `exec`: run programs through PJRT, and compare partitioned programs with their originals | |
 //! | `checkpoint` | `checkpoint`: sharded checkpoints | `runtime` |
 //! | `s3`, `gcs`, `azure` | checkpoints in object stores | `checkpoint` |
-//! | `mlir` | programs as MLIR bytecode, which plugins read faster; needs LLVM 22 | |
+//! | `mlir` | `Output::mlir_bytecode`: programs lowered and verified by MLIR; needs LLVM 22 | |
 
 mod absent;
 #[cfg(feature = "strategy")]
@@ -129,12 +129,12 @@ pub mod ir {
     };
 }
 
-/// Reading and writing programs: StableHLO as text and as MLIR bytecode. [`Compiler::read`] detects the format and verifies the
+/// Reading and writing programs: StableHLO as text, as MLIR bytecode and as portable artifacts. [`Compiler::read`] detects the format and verifies the
 /// program.
 pub mod stablehlo {
     #[doc(inline)]
     pub use shardc_stablehlo::{
-        PrintForm, PrintOptions, Shardings, is_bytecode, list_booleans, parse, parse_bytecode, print,
+        PrintForm, PrintOptions, Shardings, Version, is_bytecode, list_booleans, parse, parse_bytecode, print,
     };
 }
 

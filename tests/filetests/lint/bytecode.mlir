@@ -1,5 +1,4 @@
 // Bytecode is linted like text.
-// REQUIRES: mlir
 // RUN: shardc opt %s --emit bytecode -o %t.mlirbc
 // RUN: shardc lint %t.mlirbc | FileCheck %s
 

@@ -1,5 +1,4 @@
 // The unchanged program in each format; bytecode is parsed again.
-// REQUIRES: mlir
 // RUN: shardc opt %s --emit bytecode -o %t.mlirbc
 // RUN: shardc opt %t.mlirbc | FileCheck %s
 // RUN: shardc propagate %s --emit bytecode -o %t.propagated.mlirbc

@@ -1,5 +1,4 @@
 // MLIR bytecode is accepted like text, from files and from standard input.
-// REQUIRES: mlir
 // RUN: shardc partition %s -o %t.mlirbc --mesh data=4 --spec arg0=data,- --emit bytecode
 // RUN: shardc opt %t.mlirbc | FileCheck %s --check-prefix=READ
 // RUN: cat %t.mlirbc | shardc opt - | FileCheck %s --check-prefix=READ

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use shardc::runtime::PluginKind;
+use shardc::{Compiler, Module};
 use shardc_passes::report::byte_size::parse_bytes;
-use shardc_stablehlo::{PrintForm, PrintOptions};
+use shardc_stablehlo::{PrintForm, PrintOptions, Version};
 
 use super::StrategyArgs;
 use crate::target::Chosen;
@@ -182,8 +183,9 @@ pub(crate) enum Groups {
 /// The form in which a program is written.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct FormArgs {
-    /// The format of the program
-    #[arg(long, value_enum, default_value_t = Emit::Pretty)]
+    /// The format of the program: pretty or generic (MLIR's text), bytecode (MLIR's bytecode), or artifact or artifact=1.9.0 (a portable
+    /// artifact of StableHLO, for readers of this version or newer)
+    #[arg(long, value_name = "FORMAT", value_parser = Emit::parse, default_value = "pretty")]
     pub(crate) emit: Emit,
     /// When to write source locations and names of arguments
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Locations::Auto)]
@@ -203,7 +205,7 @@ impl FormArgs {
     /// The options of the printer. `located` is whether the input of the command has source locations.
     pub(crate) fn print_options(self, located: bool) -> PrintOptions {
         let form = match self.emit {
-            Emit::Pretty | Emit::Bytecode => PrintForm::Pretty,
+            Emit::Pretty | Emit::Bytecode | Emit::Artifact(_) => PrintForm::Pretty,
             Emit::Generic => PrintForm::Generic,
         };
         let locations = match self.locations {
@@ -224,14 +226,45 @@ pub(crate) struct ToArgs {
     pub(crate) form: FormArgs,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+/// The format of a program.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Emit {
-    /// MLIR's pretty text
+    /// MLIR's pretty text.
     Pretty,
-    /// MLIR's generic text
+    /// MLIR's generic text.
     Generic,
-    /// MLIR bytecode
+    /// MLIR bytecode.
     Bytecode,
+    /// A portable artifact of StableHLO.
+    Artifact(Version),
+}
+
+impl Emit {
+    /// Parses `pretty`, `generic`, `bytecode`, `artifact` or `artifact=1.9.0`.
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "pretty" => Ok(Emit::Pretty),
+            "generic" => Ok(Emit::Generic),
+            "bytecode" => Ok(Emit::Bytecode),
+            "artifact" => Ok(Emit::Artifact(Version::NEWEST)),
+            _ => match text.strip_prefix("artifact=") {
+                Some(version) => version
+                    .parse()
+                    .map(Emit::Artifact)
+                    .map_err(|_| format!("expected a version such as {}", Version::NEWEST)),
+                None => Err("expected pretty, generic, bytecode, artifact or artifact=VERSION".to_owned()),
+            },
+        }
+    }
+
+    /// Writes the module in this format, if it is not text.
+    pub(crate) fn binary(self, module: &Module) -> Option<Result<Vec<u8>, shardc::Error>> {
+        match self {
+            Emit::Pretty | Emit::Generic => None,
+            Emit::Bytecode => Some(Compiler::write_bytecode(module)),
+            Emit::Artifact(version) => Some(Compiler::write_artifact(module, version)),
+        }
+    }
 }
 
 /// Parses a number of bytes, with or without a unit.

@@ -27,16 +27,12 @@ pub(crate) mod snapshot;
 mod sweep;
 pub(crate) mod verify;
 
-use shardc::{Compiler, Module};
+use shardc::Module;
 
-use crate::args::{Emit, FormArgs};
+use crate::args::FormArgs;
 
 /// Prints a program in the requested form. `located` is whether the input of the command has source locations.
 fn printed(module: &Module, form: FormArgs, located: bool) -> Result<Vec<u8>, shardc::Error> {
-    match form.emit {
-        Emit::Bytecode => Compiler::write_bytecode(module),
-        Emit::Pretty | Emit::Generic => {
-            Ok(shardc_stablehlo::print(module, &form.print_options(located)).into_bytes())
-        }
-    }
+    let text = || shardc_stablehlo::print(module, &form.print_options(located)).into_bytes();
+    form.emit.binary(module).unwrap_or_else(|| Ok(text()))
 }

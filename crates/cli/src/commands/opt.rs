@@ -34,11 +34,12 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
             "no program is given: use `shardc opt FILE --passes PASSES`, or - for standard input",
         ));
     };
-    if args.split_input_file && matches!(args.to.form.emit, Emit::Bytecode) {
-        return Err(usage("bytecode contains one program: leave out --split-input-file or --emit bytecode"));
+    let binary = matches!(args.to.form.emit, Emit::Bytecode | Emit::Artifact(_));
+    if args.split_input_file && binary {
+        return Err(usage("bytecode contains one program: leave out --split-input-file or --emit"));
     }
-    if args.verify_diagnostics.is_some() && matches!(args.to.form.emit, Emit::Bytecode) {
-        return Err(usage("programs with expected errors are printed as text: leave out --emit bytecode"));
+    if args.verify_diagnostics.is_some() && binary {
+        return Err(usage("programs with expected errors are printed as text: leave out --emit"));
     }
     let timings = args.observe.timings.as_deref().map(|path| ("--timings", path));
     let named: Vec<_> = [("--output", args.to.output.as_path())].into_iter().chain(timings).collect();
@@ -95,13 +96,14 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
         }
         ui.warn(&source, &warnings);
         match done {
-            Ok(module) if matches!(args.to.form.emit, Emit::Bytecode) => {
-                let bytes = Compiler::write_bytecode(&module).map_err(|e| source.explain(&e))?;
-                outputs.put(&args.to.output, bytes)?;
-                outputs.commit()?;
-                return Ok(ExitCode::SUCCESS);
-            }
-            Ok(module) => texts.push(printed(&module, located)),
+            Ok(module) => match args.to.form.emit.binary(&module) {
+                Some(bytes) => {
+                    outputs.put(&args.to.output, bytes.map_err(|e| source.explain(&e))?)?;
+                    outputs.commit()?;
+                    return Ok(ExitCode::SUCCESS);
+                }
+                None => texts.push(printed(&module, located)),
+            },
             Err(error) if args.split_input_file => {
                 ui.error(&source.explain(&error));
                 texts.push(String::new());

@@ -70,6 +70,8 @@ fn program(args: &PartitionArgs, output: &Output) -> Result<Vec<u8>, shardc::Err
         }
         (Emit::Bytecode, Cow::Owned(module)) => Compiler::write_bytecode(module),
         (Emit::Bytecode, Cow::Borrowed(_)) => output.bytecode(),
+        (Emit::Artifact(version), Cow::Owned(module)) => Compiler::write_artifact(module, version),
+        (Emit::Artifact(version), Cow::Borrowed(_)) => output.artifact(version),
     }
 }
 

@@ -126,7 +126,7 @@ impl Program {
             backend: backend_of(client),
             ..BackendOptions::default()
         };
-        let code = backend::code(&plain, &options)?;
+        let code = backend::bytecode(&plain, &options)?;
         let executable = client.compile(&code, &for_client(client, CompileOptions::replicas(1)))?;
         let (inputs, outputs) = ports(&plain)?;
         Program::new(client, executable, inputs, outputs, &plain)
@@ -140,7 +140,7 @@ impl Program {
     pub fn partitioned(client: &Client, output: &Output) -> Result<Program, Error> {
         let processes = client.processes().map_or(1, Processes::count);
         let options = BackendOptions { processes, ..output.backend_options(backend_of(client)) };
-        let code = backend::code(&output.module, &options)?;
+        let code = backend::bytecode(&output.module, &options)?;
         let n = output.num_devices();
         let executable = if options.backend == Backend::Cpu && processes > 1 {
             client.compile_across(

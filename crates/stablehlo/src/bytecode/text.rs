@@ -275,7 +275,9 @@ impl<'s, 'b> Pool<'s, 'b> {
         let store = self.store;
         self.text.push_str("sparse");
         self.text.push('<');
-        let empty = parts.iter().all(|&part| matches!(store.attr(part), BAttr::Dense { bytes, .. } if bytes.is_empty()));
+        let empty = parts
+            .iter()
+            .all(|&part| matches!(store.attr(part), BAttr::Dense { bytes, .. } if bytes.is_empty()));
         for (i, part) in parts.into_iter().enumerate().filter(|_| !empty) {
             self.text.push_str(if i > 0 { ", " } else { "" });
             let BAttr::Dense { ty, bytes } = store.attr(part) else { continue };

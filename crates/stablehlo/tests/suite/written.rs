@@ -83,9 +83,12 @@ fn programs_are_read_back() {
     for (path, module) in &programs {
         let name = path.to_string_lossy();
         let wanted = generic(module);
-        for (version, properties) in
-            [(6, Properties::Named), (6, Properties::Ordered), (5, Properties::Ordered), (2, Properties::Named)]
-        {
+        for (version, properties) in [
+            (6, Properties::Named),
+            (6, Properties::Ordered),
+            (5, Properties::Ordered),
+            (2, Properties::Named),
+        ] {
             let options = BytecodeOptions { version, properties, locations: true };
             match to_bytecode(module, &options) {
                 Ok(bytes) => {
@@ -185,7 +188,8 @@ fn errors_give_the_operation_and_a_version() {
     assert_eq!(error.user_loc.as_deref(), Some("model.py:3:5"));
     assert!(to_artifact(&module, version("1.4.7"), true).is_ok());
 
-    let text = "func.func @main(%x: tensor<4xf8E3M4>) -> tensor<4xf8E3M4> {\n  return %x : tensor<4xf8E3M4>\n}";
+    let text =
+        "func.func @main(%x: tensor<4xf8E3M4>) -> tensor<4xf8E3M4> {\n  return %x : tensor<4xf8E3M4>\n}";
     let module = parse(text).unwrap_or_else(|errors| panic!("{}", errors[0]));
     let error = to_artifact(&module, version("1.6.0"), true).expect_err("an error");
     assert_eq!(error.message, "StableHLO 1.6.0 has no type f8E3M4");
@@ -244,8 +248,13 @@ fn jaxlib_reads_the_same_programs() {
         }
     }
     let script = data("vhlo").join("written.py");
-    let run = Command::new(python).arg(script).arg(&out).env("JAX_PLATFORMS", "cpu").output().expect("Python runs");
+    let run =
+        Command::new(python).arg(script).arg(&out).env("JAX_PLATFORMS", "cpu").output().expect("Python runs");
     let printed = String::from_utf8_lossy(&run.stdout);
     assert!(run.status.success(), "{printed}\n{}", String::from_utf8_lossy(&run.stderr));
-    eprintln!("{written} files of {} programs: {}", programs.len(), printed.lines().last().unwrap_or_default());
+    eprintln!(
+        "{written} files of {} programs: {}",
+        programs.len(),
+        printed.lines().last().unwrap_or_default()
+    );
 }

@@ -47,7 +47,8 @@ pub(super) fn join<'b>(
     Ok(())
 }
 
-pub(in crate::bytecode) const ALGORITHM_TYPES: [&str; 3] = ["lhs_precision_type", "rhs_precision_type", "accumulation_type"];
+pub(in crate::bytecode) const ALGORITHM_TYPES: [&str; 3] =
+    ["lhs_precision_type", "rhs_precision_type", "accumulation_type"];
 pub(in crate::bytecode) const ALGORITHM_COUNTS: [&str; 3] =
     ["lhs_component_count", "rhs_component_count", "num_primitive_operations"];
 

@@ -7,11 +7,11 @@ use super::container::Format;
 use super::nodes::{BUILTIN, Field};
 use super::numbering::Numbering;
 use super::program::{Op, Program, Region};
+use crate::bytecode::attr::AttrRef;
 use crate::bytecode::body::{ELIDED_ARG_LOCATIONS, LAZY_LOADING, USE_LIST_ORDERS, has};
 use crate::bytecode::file::PROPERTIES;
 use crate::bytecode::properties::is_packed;
 use crate::bytecode::reader::section;
-use crate::bytecode::attr::AttrRef;
 
 /// The writer of operations.
 pub(super) struct Body<'p, 'm> {
@@ -47,7 +47,7 @@ impl<'p, 'm> Body<'p, 'm> {
     }
 
     /// Writes the operations.
-    pub(super) fn section(&mut self) -> Bytes {
+    pub(super) fn section(&mut self) -> Bytes<'static> {
         let mut out = Bytes::default();
         let program = self.program;
         out.flagged(u64::from(program.top.is_some()), false);
@@ -58,7 +58,7 @@ impl<'p, 'm> Body<'p, 'm> {
     }
 
     /// Writes the inherent attributes of the operations that were written.
-    pub(super) fn properties(&self) -> Bytes {
+    pub(super) fn properties(&self) -> Bytes<'static> {
         let mut out = Bytes::default();
         out.varint(self.entries.len() as u64);
         for entry in &self.entries {
@@ -77,7 +77,7 @@ impl<'p, 'm> Body<'p, 'm> {
     }
 
     /// Writes an operation. `first` is the first free number of a value after those of the enclosing region.
-    fn op(&mut self, out: &mut Bytes, op: &'p Op, first: u32) {
+    fn op(&mut self, out: &mut Bytes<'_>, op: &'p Op, first: u32) {
         out.varint(self.numbering.names.place(op.name.0));
         let mask_at = out.len();
         let mut mask = 0;
@@ -122,13 +122,13 @@ impl<'p, 'm> Body<'p, 'm> {
         if isolated && self.format.version >= LAZY_LOADING {
             let mut inner = Bytes::default();
             op.regions.iter().for_each(|region| self.region(&mut inner, region, first));
-            out.section(section::IR, &inner);
+            out.section(section::IR, inner);
         } else {
             op.regions.iter().for_each(|region| self.region(out, region, first));
         }
     }
 
-    fn region(&mut self, out: &mut Bytes, region: &'p Region, first: u32) {
+    fn region(&mut self, out: &mut Bytes<'_>, region: &'p Region, first: u32) {
         out.varint(region.blocks.len() as u64);
         if region.blocks.is_empty() {
             return;
@@ -189,10 +189,11 @@ impl<'p, 'm> Body<'p, 'm> {
     }
 
     /// Writes inherent attributes in the order of their names, without the names.
-    fn native(&self, out: &mut Bytes, op: &Op) -> Option<()> {
+    fn native(&self, out: &mut Bytes<'_>, op: &Op) -> Option<()> {
         let names = op.order.as_ref().filter(|names| !names.is_empty())?;
         let value = |name: &str| {
-            let is = |(at, _): &&(AttrRef, AttrRef)| self.program.nodes.string_of(*at) == Some(name.as_bytes());
+            let is =
+                |(at, _): &&(AttrRef, AttrRef)| self.program.nodes.string_of(*at) == Some(name.as_bytes());
             op.props.iter().find(is).map(|&(_, value)| value)
         };
         let mut packed = Vec::new();
@@ -209,12 +210,15 @@ impl<'p, 'm> Body<'p, 'm> {
     }
 
     /// Writes the sizes of groups of operands or results. If at least half of them are zero, the others are written with their places.
-    fn sizes(&self, out: &mut Bytes, at: Option<AttrRef>) {
+    fn sizes(&self, out: &mut Bytes<'_>, at: Option<AttrRef>) {
         let fields = at.and_then(|at| self.program.nodes.fields_of(at, BUILTIN)).unwrap_or(&[]);
-        let bytes = fields.iter().find_map(|field| if let Field::Blob(bytes) = field { Some(&**bytes) } else { None });
+        let bytes = fields
+            .iter()
+            .find_map(|field| if let Field::Blob(bytes) = field { Some(&**bytes) } else { None });
         let (chunks, _) = bytes.unwrap_or(&[]).as_chunks::<4>();
         let sizes: Vec<u64> = chunks.iter().map(|&chunk| u64::from(u32::from_le_bytes(chunk))).collect();
-        let given: Vec<(usize, u64)> = sizes.iter().copied().enumerate().filter(|&(_, size)| size != 0).collect();
+        let given: Vec<(usize, u64)> =
+            sizes.iter().copied().enumerate().filter(|&(_, size)| size != 0).collect();
         let last = given.last().map_or(0, |&(at, _)| at);
         if last > MAX_SPARSE || given.len() > sizes.len() / 2 {
             out.flagged(sizes.len() as u64, false);

@@ -1,25 +1,59 @@
 //! A buffer with the primitives of the format.
 
+use std::borrow::Cow;
+
 /// The padding byte of aligned data.
 const PADDING: u8 = 0xCB;
 
+/// The minimum size of bytes that are borrowed until the file is complete. Smaller ones are copied at once.
+const LARGE: usize = 1 << 12;
+
 /// Bytes of a section, or of the file.
 #[derive(Debug, Default)]
-pub(super) struct Bytes {
+pub(super) struct Bytes<'p> {
+    /// The complete parts.
+    parts: Vec<Cow<'p, [u8]>>,
+    /// The number of bytes in `parts`.
+    before: usize,
+    /// The last part.
     bytes: Vec<u8>,
     /// The alignment that the contents need.
     alignment: usize,
 }
 
-impl Bytes {
+impl<'p> Bytes<'p> {
     /// Returns the bytes.
-    pub(super) fn finish(self) -> Vec<u8> {
-        self.bytes
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        if self.parts.is_empty() {
+            return self.bytes;
+        }
+        let mut all = Vec::with_capacity(self.len());
+        self.complete();
+        self.parts.iter().for_each(|part| all.extend_from_slice(part));
+        all
     }
 
     /// Returns the number of bytes.
     pub(super) fn len(&self) -> usize {
-        self.bytes.len()
+        self.before + self.bytes.len()
+    }
+
+    /// Begins another part.
+    fn complete(&mut self) {
+        if !self.bytes.is_empty() {
+            self.before += self.bytes.len();
+            self.parts.push(Cow::Owned(std::mem::take(&mut self.bytes)));
+        }
+    }
+
+    /// Appends bytes that outlive the buffer. Many bytes are copied only once, into the complete file.
+    pub(super) fn borrowed(&mut self, bytes: &'p [u8]) {
+        if bytes.len() < LARGE {
+            return self.raw(bytes);
+        }
+        self.complete();
+        self.before += bytes.len();
+        self.parts.push(Cow::Borrowed(bytes));
     }
 
     /// Appends a byte.
@@ -27,9 +61,9 @@ impl Bytes {
         self.bytes.push(byte);
     }
 
-    /// Replaces the byte at an offset.
+    /// Replaces the byte at an offset in the last part.
     pub(super) fn set(&mut self, at: usize, byte: u8) {
-        if let Some(old) = self.bytes.get_mut(at) {
+        if let Some(old) = at.checked_sub(self.before).and_then(|at| self.bytes.get_mut(at)) {
             *old = byte;
         }
     }
@@ -70,18 +104,18 @@ impl Bytes {
 
     /// Appends padding up to a multiple of `alignment`, a power of two.
     pub(super) fn align(&mut self, alignment: usize) {
-        let end = self.bytes.len().next_multiple_of(alignment.max(1));
-        self.bytes.resize(end, PADDING);
+        let padding = self.len().next_multiple_of(alignment.max(1)) - self.len();
+        self.bytes.resize(self.bytes.len() + padding, PADDING);
         self.alignment = self.alignment.max(alignment);
     }
 
     /// Appends a section.
-    pub(super) fn section(&mut self, id: u8, contents: &Bytes) {
-        let head = self.bytes.len();
+    pub(super) fn section(&mut self, id: u8, mut contents: Bytes<'p>) {
+        let head = self.len();
         self.byte(id);
         self.varint(contents.len() as u64);
         if contents.alignment > 1 {
-            if self.bytes.len().is_multiple_of(contents.alignment) {
+            if self.len().is_multiple_of(contents.alignment) {
                 self.alignment = self.alignment.max(contents.alignment);
             } else {
                 self.varint(contents.alignment as u64);
@@ -89,11 +123,19 @@ impl Bytes {
                 self.set(head, id | 0x80);
             }
         }
-        self.raw(&contents.bytes);
+        if contents.len() < LARGE {
+            contents.parts.iter().for_each(|part| self.raw(part));
+            return self.raw(&contents.bytes);
+        }
+        self.complete();
+        contents.complete();
+        self.before += contents.before;
+        self.parts.append(&mut contents.parts);
     }
 }
 
 #[cfg(test)]
+#[allow(clippy::expect_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
     use crate::bytecode::reader::ByteCursor;
@@ -116,5 +158,29 @@ mod tests {
         let mut bytes = Bytes::default();
         bytes.varint(127);
         assert_eq!(bytes.finish(), [0xFF]);
+    }
+
+    #[test]
+    fn sections_are_joined_in_order() {
+        let large = vec![7; LARGE];
+        let mut inner = Bytes::default();
+        inner.byte(1);
+        inner.align(8);
+        inner.borrowed(&large);
+        inner.byte(2);
+        let mut out = Bytes::default();
+        out.byte(3);
+        out.section(4, inner);
+        out.byte(5);
+        let length = out.len();
+        let out = out.finish();
+        assert_eq!(out.len(), length);
+        let mut cursor = ByteCursor::new(&out, 0);
+        assert_eq!(cursor.byte().ok(), Some(3));
+        let (id, contents) = cursor.section().expect("a section");
+        assert_eq!((id, cursor.byte().ok()), (4, Some(5)));
+        let mut contents = contents;
+        let contents = contents.bytes(9 + LARGE as u64).expect("the contents");
+        assert_eq!((contents.len(), contents[0], contents[8], contents[8 + LARGE]), (9 + LARGE, 1, 7, 2));
     }
 }

@@ -40,7 +40,7 @@ impl<'p> Strings<'p> {
         })
     }
 
-    fn section(&self) -> Bytes {
+    fn section(&self) -> Bytes<'p> {
         let mut out = Bytes::default();
         out.varint(self.all.len() as u64);
         for text in self.all.iter().rev() {
@@ -63,24 +63,24 @@ pub(super) fn write(program: &Program<'_>, format: &Format) -> Result<Vec<u8>, D
     out.raw(MAGIC);
     out.varint(format.version);
     out.terminated(format.producer.as_bytes());
-    out.section(section::DIALECT, &dialects(program, format, &numbering, &mut strings));
+    out.section(section::DIALECT, dialects(program, format, &numbering, &mut strings));
     let (offsets, entries) = attrs_and_types(program, &numbering, &resources.numbers, &mut strings);
-    out.section(section::ATTR_TYPE_OFFSET, &offsets);
-    out.section(section::ATTR_TYPE, &entries);
+    out.section(section::ATTR_TYPE_OFFSET, offsets);
+    out.section(section::ATTR_TYPE, entries);
     let mut body = Body::new(program, format, &numbering);
-    out.section(section::IR, &body.section());
+    out.section(section::IR, body.section());
     let (offsets, contents) = resources.sections(&mut strings);
-    out.section(section::RESOURCE_OFFSET, &offsets);
-    out.section(section::RESOURCE, &contents);
-    out.section(section::STRING, &strings.section());
+    out.section(section::RESOURCE_OFFSET, offsets);
+    out.section(section::RESOURCE, contents);
+    out.section(section::STRING, strings.section());
     if format.version >= PROPERTIES {
-        out.section(section::PROPERTIES, &body.properties());
+        out.section(section::PROPERTIES, body.properties());
     }
     Ok(out.finish())
 }
 
 /// Writes entries in groups of the same dialect: the dialect, the number of entries, and the entries.
-fn groups<T: Copy>(out: &mut Bytes, entries: &[Entry<T>], mut write: impl FnMut(&mut Bytes, T)) {
+fn groups<'p, T: Copy>(out: &mut Bytes<'p>, entries: &[Entry<T>], mut write: impl FnMut(&mut Bytes<'p>, T)) {
     for group in entries.chunk_by(|a, b| a.dialect == b.dialect) {
         out.varint(group.first().map_or(0, |entry| u64::from(entry.dialect)));
         out.varint(group.len() as u64);
@@ -93,7 +93,7 @@ fn dialects<'p>(
     format: &Format,
     numbering: &Numbering<'p, '_>,
     strings: &mut Strings<'p>,
-) -> Bytes {
+) -> Bytes<'p> {
     let mut out = Bytes::default();
     out.varint(numbering.dialects.len() as u64);
     for dialect in &numbering.dialects {
@@ -126,11 +126,11 @@ fn attrs_and_types<'p>(
     numbering: &Numbering<'p, '_>,
     resources: &FxHashMap<StrRef, u64>,
     strings: &mut Strings<'p>,
-) -> (Bytes, Bytes) {
+) -> (Bytes<'p>, Bytes<'p>) {
     let (mut offsets, mut entries) = (Bytes::default(), Bytes::default());
     offsets.varint(numbering.attrs.entries.len() as u64);
     offsets.varint(numbering.types.entries.len() as u64);
-    let mut entry = |offsets: &mut Bytes, node: Option<&'p Node<'_>>| {
+    let mut entry = |offsets: &mut Bytes<'_>, node: Option<&'p Node<'_>>| {
         let start = entries.len();
         let coded = match node {
             Some(Node::Coded { fields, .. }) => {
@@ -157,7 +157,7 @@ fn push<'p>(
     numbering: &Numbering<'p, '_>,
     resources: &FxHashMap<StrRef, u64>,
     strings: &mut Strings<'p>,
-    out: &mut Bytes,
+    out: &mut Bytes<'p>,
     field: &'p Field<'_>,
 ) {
     match field {
@@ -172,7 +172,7 @@ fn push<'p>(
         Field::Resource(key) => out.varint(resources.get(key).copied().unwrap_or(0)),
         Field::Blob(bytes) => {
             out.varint(bytes.len() as u64);
-            out.raw(bytes);
+            out.borrowed(bytes);
         }
         Field::Identity(_) => {}
     }

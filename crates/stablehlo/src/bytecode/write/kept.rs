@@ -24,7 +24,11 @@ pub(super) fn op(program: &mut Program<'_>, text: &str) -> Result<Op, Diagnostic
     let first = reader.values.len();
     reader.defined.resize(first, true);
     let read = reader.op();
-    let rest = if reader.text.cursor.at_end() { Ok(()) } else { Err(reader.text.cursor.expected("the end of the operation")) };
+    let rest = if reader.text.cursor.at_end() {
+        Ok(())
+    } else {
+        Err(reader.text.cursor.expected("the end of the operation"))
+    };
     let undefined = reader.defined.contains(&false);
     program.values = reader.values;
     match (read, rest) {
@@ -69,7 +73,8 @@ impl<'t> Reader<'t, '_, '_> {
 
     /// Defines a value. In a region, it may have the name of another value outside.
     fn define(&mut self, name: Name<'t>, ty: TypeRef) -> u32 {
-        let waiting = self.names.get(&name).copied().filter(|&at| self.defined.get(at as usize) == Some(&false));
+        let waiting =
+            self.names.get(&name).copied().filter(|&at| self.defined.get(at as usize) == Some(&false));
         let Some(number) = waiting else { return self.add(name, ty, true) };
         if let (Some(slot), Some(defined)) =
             (self.values.get_mut(number as usize), self.defined.get_mut(number as usize))

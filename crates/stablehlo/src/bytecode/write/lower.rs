@@ -123,7 +123,9 @@ impl<'m> Lowerer<'m> {
             let op = match item {
                 Item::Mesh(mesh) => self.mesh(mesh)?,
                 Item::Func(func) => self.func(func)?,
-                Item::Kept(kept) => self.kept(&kept.text, || kept.describe()).map_err(|error| error.at(kept.span))?,
+                Item::Kept(kept) => {
+                    self.kept(&kept.text, || kept.describe()).map_err(|error| error.at(kept.span))?
+                }
             };
             ops.push(op);
         }
@@ -149,7 +151,8 @@ impl<'m> Lowerer<'m> {
     fn kept(&mut self, text: &str, describe: impl FnOnce() -> String) -> Result<Op, Diagnostic> {
         // Only a dialect itself knows its syntax.
         if !text.starts_with(['"', '%']) {
-            let message = format!("cannot encode {}, which is kept as text in the syntax of its dialect", describe());
+            let message =
+                format!("cannot encode {}, which is kept as text in the syntax of its dialect", describe());
             return Err(Diagnostic::unsupported(codes::NOT_WRITTEN, message)
                 .hint("write it in MLIR's generic form, or write the module as text"));
         }
@@ -227,7 +230,8 @@ impl<'m> Lowerer<'m> {
         parent: Parent,
     ) -> Result<Block, Diagnostic> {
         let data = &self.module.regions[region];
-        let mut block = Block { args: Vec::with_capacity(data.args.len()), ops: Vec::with_capacity(data.ops.len()) };
+        let mut block =
+            Block { args: Vec::with_capacity(data.args.len()), ops: Vec::with_capacity(data.ops.len()) };
         for (i, &arg) in data.args.iter().enumerate() {
             let loc = locs.get(i).map_or(default, |&loc| self.loc(loc));
             let value = self.define(arg)?;

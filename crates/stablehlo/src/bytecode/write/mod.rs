@@ -24,9 +24,9 @@ mod vhlo;
 use rustc_hash::FxHashSet;
 use shardc_ir::{Diagnostic, Module};
 
+use super::attr::AttrRef;
 use super::container::NEWEST;
 use super::file::PROPERTIES;
-use super::attr::AttrRef;
 use super::properties::{self, Names};
 use super::vhlo::Version;
 use crate::codes;
@@ -104,7 +104,8 @@ fn prepare(program: &mut Program<'_>, version: u64, ordered: impl Fn(&str) -> bo
     let mut registered = FxHashSet::default();
     let separate = version >= PROPERTIES;
     let ordered = |name: &str| separate && ordered(name);
-    Prepare { nodes: &mut program.nodes, registered: &mut registered, separate, ordered: &ordered }.op(&mut top);
+    Prepare { nodes: &mut program.nodes, registered: &mut registered, separate, ordered: &ordered }
+        .op(&mut top);
     program.top = Some(top);
     program.registered = registered;
 }
@@ -135,7 +136,8 @@ impl Prepare<'_, '_> {
         if !entries.is_empty() {
             op.dict = Some(self.nodes.dict(entries));
         }
-        for op in op.regions.iter_mut().flat_map(|region| &mut region.blocks).flat_map(|block| &mut block.ops) {
+        for op in op.regions.iter_mut().flat_map(|region| &mut region.blocks).flat_map(|block| &mut block.ops)
+        {
             self.op(op);
         }
     }

@@ -67,7 +67,9 @@ impl Resources {
                 None => Vec::new(),
             };
             let (mut used, mut missing) = (Vec::new(), Vec::new());
-            for &(dialect, key) in numbering.resources.iter().filter(|(dialect, _)| *dialect as usize == number) {
+            for &(dialect, key) in
+                numbering.resources.iter().filter(|(dialect, _)| *dialect as usize == number)
+            {
                 let text = program.nodes.bytes(key);
                 match given.iter().position(|resource| resource.key == text) {
                     Some(at) => used.push((Some((dialect, key)), given.remove(at))),
@@ -104,7 +106,7 @@ pub(super) struct Ordered {
 
 impl Ordered {
     /// Writes the section of keys and sizes, and the section of contents.
-    pub(super) fn sections<'p>(&'p self, strings: &mut Strings<'p>) -> (Bytes, Bytes) {
+    pub(super) fn sections<'p>(&'p self, strings: &mut Strings<'p>) -> (Bytes<'p>, Bytes<'p>) {
         let (mut offsets, mut contents) = (Bytes::default(), Bytes::default());
         offsets.varint(self.external.len() as u64);
         for group in &self.external {
@@ -120,34 +122,38 @@ impl Ordered {
 
 /// Writes a group with the name or number `name`.
 fn push<'p>(
-    offsets: &mut Bytes,
-    contents: &mut Bytes,
+    offsets: &mut Bytes<'p>,
+    contents: &mut Bytes<'p>,
     strings: &mut Strings<'p>,
     name: u64,
     group: &'p Group,
 ) {
-    let entries: Vec<(u64, u8)> = group.resources.iter().map(|resource| {
-        let start = contents.len();
-        let kind = match &resource.contents {
-            Contents::Blob(alignment, bytes) => {
-                contents.varint(*alignment as u64);
-                contents.varint(bytes.len() as u64);
-                contents.align(*alignment);
-                contents.raw(bytes);
-                0
-            }
-            Contents::Bool(value) => {
-                contents.byte(u8::from(*value));
-                1
-            }
-            Contents::Text(text) => {
-                contents.varint(strings.number(text));
-                2
-            }
-            Contents::None => 0,
-        };
-        ((contents.len() - start) as u64, kind)
-    }).collect();
+    let entries: Vec<(u64, u8)> = group
+        .resources
+        .iter()
+        .map(|resource| {
+            let start = contents.len();
+            let kind = match &resource.contents {
+                Contents::Blob(alignment, bytes) => {
+                    contents.varint(*alignment as u64);
+                    contents.varint(bytes.len() as u64);
+                    contents.align(*alignment);
+                    contents.borrowed(bytes);
+                    0
+                }
+                Contents::Bool(value) => {
+                    contents.byte(u8::from(*value));
+                    1
+                }
+                Contents::Text(text) => {
+                    contents.varint(strings.number(text));
+                    2
+                }
+                Contents::None => 0,
+            };
+            ((contents.len() - start) as u64, kind)
+        })
+        .collect();
     offsets.varint(name);
     offsets.varint(group.resources.len() as u64);
     for (resource, (size, kind)) in group.resources.iter().zip(entries) {
@@ -158,7 +164,11 @@ fn push<'p>(
 }
 
 /// Reads entries up to a closing brace, each with a name and a colon.
-fn entries(cursor: &mut Cursor<'_>, end: &str, mut item: impl FnMut(&mut Cursor<'_>, Vec<u8>) -> Res<()>) -> Res<()> {
+fn entries(
+    cursor: &mut Cursor<'_>,
+    end: &str,
+    mut item: impl FnMut(&mut Cursor<'_>, Vec<u8>) -> Res<()>,
+) -> Res<()> {
     if cursor.eat(end) {
         return Ok(());
     }

@@ -169,7 +169,11 @@ impl<'t> Text<'t, '_, '_> {
             self.cursor.pos += 1;
         }
         let digits = self.from(start);
-        if digits.is_empty() { Err(self.cursor.expected("a number")) } else { Ok(Number { negative, digits }) }
+        if digits.is_empty() {
+            Err(self.cursor.expected("a number"))
+        } else {
+            Ok(Number { negative, digits })
+        }
     }
 
     fn number_attr(&mut self) -> Res<AttrRef> {

@@ -13,7 +13,11 @@ use crate::literals::elements::{meant_bits, stored_bytes};
 use crate::parser::dense as parser;
 
 /// Returns the elements of a constant in MLIR's storage format. `count` is the number of elements of the type.
-pub(in crate::bytecode::write) fn stored<'m>(dtype: DType, dense: &'m Dense, count: usize) -> Option<Cow<'m, [u8]>> {
+pub(in crate::bytecode::write) fn stored<'m>(
+    dtype: DType,
+    dense: &'m Dense,
+    count: usize,
+) -> Option<Cow<'m, [u8]>> {
     let (bytes, splat): (&[u8], bool) = match dense {
         Dense::Splat(bytes) => (bytes, count != 1),
         Dense::Elements(bytes) => (bytes, false),
@@ -41,7 +45,8 @@ fn packed(bytes: &[u8], splat: bool) -> Vec<u8> {
     if splat {
         return vec![if bytes.first().is_some_and(|&byte| byte != 0) { 0xFF } else { 0 }];
     }
-    let byte = |chunk: &[u8]| chunk.iter().enumerate().fold(0, |byte, (bit, &b)| byte | u8::from(b != 0) << bit);
+    let byte =
+        |chunk: &[u8]| chunk.iter().enumerate().fold(0, |byte, (bit, &b)| byte | u8::from(b != 0) << bit);
     bytes.chunks(8).map(byte).collect()
 }
 
@@ -108,7 +113,12 @@ impl<'t> Text<'t, '_, '_> {
             _ => return None,
         };
         let sizes = fields.get(skipped..fields.len().checked_sub(1)?)?;
-        Some(sizes.iter().filter_map(|field| if let Field::Signed(size) = field { Some(*size) } else { None }).collect())
+        Some(
+            sizes
+                .iter()
+                .filter_map(|field| if let Field::Signed(size) = field { Some(*size) } else { None })
+                .collect(),
+        )
     }
 
     fn element_type(&self, ty: TypeRef) -> Option<TypeRef> {
@@ -128,7 +138,9 @@ impl<'t> Text<'t, '_, '_> {
             let raw = self.cursor.pos;
             let strings = self.leaves(&mut |text| text.string().map(Cow::into_owned))?;
             let hex = strings.first().filter(|text| strings.len() == 1 && text.starts_with(b"0x"));
-            if let (Some(hex), true) = (hex, self.int_width(element).is_some() || self.float_type(element).is_some()) {
+            if let (Some(hex), true) =
+                (hex, self.int_width(element).is_some() || self.float_type(element).is_some())
+            {
                 let Some(bytes) = from_hex(&hex[2..]) else {
                     self.cursor.pos = raw;
                     return Err(self.cursor.expected("hexadecimal digits"));

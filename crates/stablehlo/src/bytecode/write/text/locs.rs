@@ -28,7 +28,8 @@ impl Nodes<'_> {
         };
         let mut fields = code(22);
         fields.push(Field::Attr(file));
-        let numbers = if end_line == line { vec![line, col, end_col] } else { vec![line, col, end_line, end_col] };
+        let numbers =
+            if end_line == line { vec![line, col, end_col] } else { vec![line, col, end_line, end_col] };
         push_list(&mut fields, numbers.into_iter().map(Field::Int));
         self.coded(BUILTIN, fields)
     }

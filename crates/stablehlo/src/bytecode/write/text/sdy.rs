@@ -287,5 +287,4 @@ impl<'m> Text<'_, '_, 'm> {
         self.cursor.expect(">")?;
         Ok(self.sdy_coded(fields))
     }
-
 }

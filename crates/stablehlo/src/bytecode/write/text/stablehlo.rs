@@ -39,17 +39,15 @@ impl<'m> Text<'_, '_, 'm> {
     }
 
     /// Reads `<kind WORD>`. Returns `None` if there is no such enumeration.
-    fn enumeration(
-        &mut self,
-        dialect: &'static str,
-        known: &[(u64, &str, &[&str])],
-    ) -> Res<Option<AttrRef>> {
+    fn enumeration(&mut self, dialect: &'static str, known: &[(u64, &str, &[&str])]) -> Res<Option<AttrRef>> {
         self.cursor.expect("<")?;
         let kind = self.cursor.ident("the name of an attribute")?;
         if dialect == STABLEHLO && kind == "sub_axis_info" {
             return self.sub_axis().map(Some);
         }
-        let Some((number, _, words)) = known.iter().find(|(_, name, _)| *name == kind) else { return Ok(None) };
+        let Some((number, _, words)) = known.iter().find(|(_, name, _)| *name == kind) else {
+            return Ok(None);
+        };
         let word = self.cursor.ident("a case of an enumeration")?;
         let Some(case) = words.iter().position(|other| *other == word) else { return Ok(None) };
         self.cursor.expect(">")?;
@@ -143,12 +141,17 @@ impl<'m> Text<'_, '_, 'm> {
             self.cursor.expect("[")?;
             let dims = self.list("]", |text| {
                 let number = text.cursor.peek().is_ascii_digit();
-                if number { text.cursor.int().map(|at| at.to_string()) } else { text.cursor.ident("a dimension").map(str::to_owned) }
+                if number {
+                    text.cursor.int().map(|at| at.to_string())
+                } else {
+                    text.cursor.ident("a dimension").map(str::to_owned)
+                }
             })?;
             let place = |wanted: &str| dims.iter().position(|dim| dim == wanted);
             let spatial: Option<Vec<usize>> =
                 (0..dims.len().saturating_sub(2)).map(|at| place(&at.to_string())).collect();
-            let (Some(first), Some(second), Some(spatial)) = (place(named[0]), place(named[1]), spatial) else {
+            let (Some(first), Some(second), Some(spatial)) = (place(named[0]), place(named[1]), spatial)
+            else {
                 return Err(self.cursor.expected("dimension numbers that name each dimension once"));
             };
             fields.extend([Field::Signed(first as i64), Field::Signed(second as i64)]);
@@ -161,9 +164,13 @@ impl<'m> Text<'_, '_, 'm> {
     /// Reads `<4, ?>`.
     fn bounds(&mut self) -> Res<Fields<'m>> {
         self.cursor.expect("<")?;
-        let sizes = self.list(">", |text| {
-            if text.cursor.eat("?") { Ok(shardc_ir::DYNAMIC) } else { text.cursor.int() }
-        })?;
+        let sizes =
+            self.list(
+                ">",
+                |text| {
+                    if text.cursor.eat("?") { Ok(shardc_ir::DYNAMIC) } else { text.cursor.int() }
+                },
+            )?;
         let mut fields = code(13);
         push_list(&mut fields, sizes.into_iter().map(Field::Signed));
         Ok(fields)

@@ -229,7 +229,11 @@ impl Text<'_, '_, '_> {
             _ => return Err(self.cursor.expected("a storage type of at most 32 bits")),
         };
         let storage = self.nodes.int_type(width);
-        let mut range = if unsigned { (0, (1i64 << width) - 1) } else { (-(1i64 << (width - 1)), (1i64 << (width - 1)) - 1) };
+        let mut range = if unsigned {
+            (0, (1i64 << width) - 1)
+        } else {
+            (-(1i64 << (width - 1)), (1i64 << (width - 1)) - 1)
+        };
         if self.cursor.eat("<") {
             range.0 = self.cursor.int()?;
             self.cursor.expect(":")?;

@@ -8,8 +8,20 @@ use crate::bytecode::attr::AttrRef;
 use crate::bytecode::write::nodes::{BUILTIN, Field, Fields, Node, VHLO, code};
 
 /// The codes in `stablehlo` and in VHLO of attributes with the same fields.
-const SAME: &[(u64, u64)] =
-    &[(2, 3), (3, 4), (6, 7), (8, 11), (9, 12), (10, 13), (12, 16), (13, 18), (14, 10), (16, 19), (17, 20), (19, 21)];
+const SAME: &[(u64, u64)] = &[
+    (2, 3),
+    (3, 4),
+    (6, 7),
+    (8, 11),
+    (9, 12),
+    (10, 13),
+    (12, 16),
+    (13, 18),
+    (14, 10),
+    (16, 19),
+    (17, 20),
+    (19, 21),
+];
 
 /// The first version of StableHLO that has each attribute, by its code, except those of 0.9.0.
 const SINCE: &[(u64, [u64; 2], &str)] = &[
@@ -134,7 +146,12 @@ impl<'m> Converter<'m> {
     }
 
     /// Returns the fields of a tensor of booleans or 64-bit integers.
-    pub(super) fn list(&mut self, shape: &[i64], values: &[i64], narrow: bool) -> Result<Fields<'m>, Diagnostic> {
+    pub(super) fn list(
+        &mut self,
+        shape: &[i64],
+        values: &[i64],
+        narrow: bool,
+    ) -> Result<Fields<'m>, Diagnostic> {
         let element = self.nodes.int_type(if narrow { 1 } else { 64 });
         let ty = self.nodes.tensor_type(shape, element);
         let ty = self.ty(ty)?;
@@ -145,7 +162,9 @@ impl<'m> Converter<'m> {
         } else if splat {
             stored.iter().map(|&value| if value == 0 { 0 } else { 0xFF }).collect()
         } else {
-            let byte = |chunk: &[i64]| chunk.iter().enumerate().fold(0, |byte, (bit, &v)| byte | u8::from(v != 0) << bit);
+            let byte = |chunk: &[i64]| {
+                chunk.iter().enumerate().fold(0, |byte, (bit, &v)| byte | u8::from(v != 0) << bit)
+            };
             stored.chunks(8).map(byte).collect()
         };
         Ok(SmallVec::from_iter([Field::Int(15), Field::Type(ty), Field::Blob(bytes.into())]))
@@ -184,7 +203,9 @@ impl<'m> Converter<'m> {
                 };
                 Ok(SmallVec::from_iter([Field::Int(25), Field::Attr(axes), Field::OptAttr(devices)]))
             }
-            _ => Err(no_form("a structured attribute of StableHLO outside the operation to which it belongs")),
+            _ => {
+                Err(no_form("a structured attribute of StableHLO outside the operation to which it belongs"))
+            }
         }
     }
 }

@@ -23,10 +23,7 @@ use crate::bytecode::vhlo::Version;
 use crate::codes;
 
 /// Converts a program. An error has the operation in which it occurred, if it is in a function.
-pub(super) fn convert(
-    program: &mut Program<'_>,
-    target: Version,
-) -> Result<(), (Diagnostic, Option<OpId>)> {
+pub(super) fn convert(program: &mut Program<'_>, target: Version) -> Result<(), (Diagnostic, Option<OpId>)> {
     let Some(mut top) = program.top.take() else { return Ok(()) };
     let mut converter = Converter {
         nodes: std::mem::take(&mut program.nodes),

@@ -194,11 +194,14 @@ impl Converter<'_> {
             let element = |ty: &TypeRef| self.nodes.type_fields_of(*ty, VHLO).and_then(<[_]>::last).cloned();
             let mut pairs = types.operands.iter().zip(&types.results);
             if pairs.any(|(operand, result)| element(operand) != element(result)) {
-                self.check([0, 17], || format!("`{base}` with a result type that differs from its operand types"))?;
+                self.check([0, 17], || {
+                    format!("`{base}` with a result type that differs from its operand types")
+                })?;
             }
         }
         if base == "custom_call" {
-            let future = |ty: &TypeRef| matches!(self.nodes.type_fields_of(*ty, VHLO), Some([Field::Int(42), ..]));
+            let future =
+                |ty: &TypeRef| matches!(self.nodes.type_fields_of(*ty, VHLO), Some([Field::Int(42), ..]));
             if types.operands.iter().any(future) {
                 self.check([1, 17], || "custom calls with futures as operands".to_owned())?;
             }

@@ -23,7 +23,10 @@ pub(super) struct Structured {
 pub(super) const STRUCTURED: &[Structured] = &[
     Structured { ops: &["dot_general"], attr: "dot_dimension_numbers" },
     Structured { ops: &["dot_general"], attr: "algorithm" },
-    Structured { ops: &["convolution", "dynamic_conv", "gather", "dynamic_gather"], attr: "dimension_numbers" },
+    Structured {
+        ops: &["convolution", "dynamic_conv", "gather", "dynamic_gather"],
+        attr: "dimension_numbers",
+    },
     Structured { ops: &["scatter"], attr: "scatter_dimension_numbers" },
     Structured { ops: &["send", "recv"], attr: "channel_handle" },
 ];
@@ -76,7 +79,11 @@ impl Converter<'_> {
                     let (Some(a), Some(b), Some(list)) = (rest.int(), rest.int(), rest.list()) else {
                         return Err(wrong());
                     };
-                    parts.extend([(first, self.int(a)?), (second, self.int(b)?), (spatial, self.dims(&list)?)]);
+                    parts.extend([
+                        (first, self.int(a)?),
+                        (second, self.int(b)?),
+                        (spatial, self.dims(&list)?),
+                    ]);
                 }
                 Ok(parts)
             }

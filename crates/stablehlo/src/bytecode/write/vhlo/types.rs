@@ -85,7 +85,9 @@ impl<'m> Converter<'m> {
         let [Field::Int(number), rest @ ..] = fields else { return Err(no_form("a type")) };
         if let Some((_, name)) = builtin::FLOATS.iter().find(|(at, _)| at == number) {
             let known = FLOATS.iter().find(|(_, other)| other == name);
-            return known.map(|(number, _)| code(*number)).ok_or_else(|| no_form(&format!("the type {name}")));
+            return known
+                .map(|(number, _)| code(*number))
+                .ok_or_else(|| no_form(&format!("the type {name}")));
         }
         match (number, rest) {
             (0, [Field::Int(value)]) => {
@@ -94,10 +96,11 @@ impl<'m> Converter<'m> {
                     1 => Sign::Signed,
                     _ => Sign::Unsigned,
                 };
-                let known = INTEGERS.iter().find(|(_, width, s)| u64::from(*width) == value >> 2 && *s == sign);
-                known.map(|(number, ..)| code(*number)).ok_or_else(|| {
-                    no_form(&format!("integers of {} bits with this sign", value >> 2))
-                })
+                let known =
+                    INTEGERS.iter().find(|(_, width, s)| u64::from(*width) == value >> 2 && *s == sign);
+                known
+                    .map(|(number, ..)| code(*number))
+                    .ok_or_else(|| no_form(&format!("integers of {} bits with this sign", value >> 2)))
             }
             (1, _) => Ok(code(9)),
             (2, rest) => self.mapped(8, rest),

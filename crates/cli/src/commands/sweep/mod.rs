@@ -232,10 +232,11 @@ impl Sweep<'_> {
         let report = compiler.plan(module, &options).ok()?.report;
         let device_seconds = report.time.seconds * report.target.devices as f64;
         let price = self.prices.iter().find(|(kind, _)| *kind == case.target.spec().name);
+        let mesh = case.mesh.clone().unwrap_or_else(|| axes(&report));
         Some(Row {
             target: report.target.name,
             devices: report.target.devices,
-            mesh: case.mesh.clone().unwrap_or_else(|| axes(&report)),
+            mesh,
             strategy: how.strategy.fsdp.or_else(|| how.auto.then(|| "auto".to_owned())),
             fits: report.memory.fits,
             memory: report.memory.high,

@@ -147,16 +147,8 @@ fn one_each(program: &mut Program<'_>, walk: &[OpId], reads: &[Reads], reduced: 
 
 #[cfg(test)]
 mod tests {
-    use crate::memory::{Machine, temporaries_with_calls};
-
-    fn on(machine: Machine, text: &str) -> u64 {
-        let module = shardc_stablehlo::parse(text).unwrap();
-        temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
-    }
-
-    fn on_a_tpu(text: &str) -> u64 {
-        on(Machine::of("v5e"), text)
-    }
+    use crate::memory::Machine;
+    use crate::memory::tests::{on, on_a_tpu};
 
     const SQUARE: &str = "tensor<512x512xf32>";
     const OF_SQUARE: u64 = 4 * 512 * 512;
@@ -298,7 +290,7 @@ mod tests {
             %c = stablehlo.cholesky %e, lower = true : {SQUARE}
             return %a, %b, %c : {product}, {product}, {SQUARE} }}"
         );
-        assert_eq!(on(Machine::of("v5e"), &text), OF_SQUARE, "divided in each matmul");
-        assert_eq!(on(Machine::of("v5p"), &text), OF_SQUARE + OF_SQUARE / 2);
+        assert_eq!(on_a_tpu(&text), OF_SQUARE, "divided in each matmul");
+        assert_eq!(on(&text, Machine::of("v5p")), OF_SQUARE + OF_SQUARE / 2);
     }
 }

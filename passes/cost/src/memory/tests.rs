@@ -8,8 +8,23 @@ use schedule::FAR_BEHIND;
 /// Returns the bytes of temporaries of a function with one argument of 1024 bytes. `%0 = C %x` stands for a decomposition, which is never
 /// fused.
 fn of(body: &str) -> u64 {
-    let module = parsed("", body);
-    temporaries(&module, module.entry().unwrap())
+    temporaries_of(&parsed("", body), Machine::of("cpu"))
+}
+
+/// Returns the bytes of temporaries of a program.
+fn temporaries_of(module: &Module, model: impl Into<Model>) -> u64 {
+    let main = module.entry().unwrap();
+    let body = module.funcs[main].body.unwrap();
+    Estimate::new(module, main, body, model.into(), &|_| 0).peak(body).bytes
+}
+
+/// Returns the bytes of temporaries of a program, given as text.
+pub(super) fn on(text: &str, model: impl Into<Model>) -> u64 {
+    temporaries_of(&shardc_stablehlo::parse(text).unwrap(), model)
+}
+
+pub(super) fn on_a_tpu(text: &str) -> u64 {
+    on(text, Machine::of("v5e"))
 }
 
 fn parsed(attributes: &str, body: &str) -> Module {
@@ -44,11 +59,6 @@ fn fused_operations_take_no_memory_and_keep_their_operands() {
         %4 = stablehlo.add %3, %1 : tensor<16x16xf32>
         return %4 : tensor<16x16xf32>";
     assert_eq!(of(text), 3072);
-}
-
-fn on_a_tpu(text: &str) -> u64 {
-    let module = shardc_stablehlo::parse(text).unwrap();
-    temporaries_with_calls(&module, module.entry().unwrap(), Machine::of("v5e"), &|_| 0)
 }
 
 #[test]
@@ -98,8 +108,7 @@ fn a_tpu_v5p_does_not_overwrite_values_computed_with_a_reduction() {
             %4 = stablehlo.cholesky %3, lower = true : tensor<256x256xf32>
             return %1, %4 : tensor<256xf32>, tensor<256x256xf32> }}"
         );
-        let module = shardc_stablehlo::parse(&text).unwrap();
-        temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
+        on(&text, machine)
     };
     let one = 256 * 256 * 4;
     assert_eq!(of("%0", Machine::of("v5p")), 2 * one);
@@ -121,8 +130,7 @@ fn a_table_does_not_overwrite_the_matmul_of_its_reduction() {
             {last}
             return %4 : tensor<256x256xf32> }}"
         );
-        let module = shardc_stablehlo::parse(&text).unwrap();
-        temporaries_with_calls(&module, module.entry().unwrap(), Machine::of("v5e"), &|_| 0)
+        on_a_tpu(&text)
     };
     let one = 256 * 256 * 4;
     let looked_up = "%4 = \"stablehlo.gather\"(%3, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 256>}> : (tensor<256x256xf32>, tensor<256x1xi32>) -> tensor<256x256xf32>";
@@ -191,11 +199,9 @@ fn a_matmul_on_a_gpu_is_a_separate_kernel() {
         %3 = stablehlo.exponential %2 : tensor<256x256xf32>
         %4 = stablehlo.cholesky %3, lower = true : tensor<256x256xf32>
         return %4 : tensor<256x256xf32> }";
-    let module = shardc_stablehlo::parse(text).unwrap();
-    let of = |machine| temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0);
     let one = 256 * 256 * 4;
-    assert_eq!(of(Machine::of("cpu")), one, "all in one operation");
-    assert_eq!(of(Machine::of("h100")), 2 * one, "the operand, read in place, and the result");
+    assert_eq!(on(text, Machine::of("cpu")), one, "all in one operation");
+    assert_eq!(on(text, Machine::of("h100")), 2 * one, "the operand, read in place, and the result");
 }
 
 #[test]
@@ -342,8 +348,7 @@ fn of_rows(machine: Machine, stack: &str, result: &str, body: &str) -> u64 {
         }}
         return %r#2 : tensor<{result}> }}"
     );
-    let module = shardc_stablehlo::parse(&text).unwrap();
-    temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
+    on(&text, machine)
 }
 
 #[test]
@@ -426,11 +431,7 @@ fn a_loop_needs_the_temporaries_of_its_body() {
 #[test]
 fn values_that_only_matmuls_read_are_rounded_on_a_tpu() {
     let text = |last: &str| format!("%0 = C %x\n{}{last}", dot("%1", "%0", "%0"));
-    let of = |last: &str| {
-        let module = parsed("", &text(last));
-        let func = module.entry().unwrap();
-        temporaries_with_calls(&module, func, Machine::of("v5e"), &|_| 0)
-    };
+    let of = |last: &str| temporaries_of(&parsed("", &text(last)), Machine::of("v5e"));
     assert_eq!(of("return %1 : tensor<16x16xf32>"), 2 * 16 * 128);
     let other = "%2 = stablehlo.add %1, %0 : tensor<16x16xf32>\nreturn %2 : tensor<16x16xf32>";
     assert_eq!(of(other), 4 * 16 * 128);
@@ -491,19 +492,11 @@ fn reductions_to_almost_nothing_run_early() {
         %w = stablehlo.custom_call @C(%y) : (tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
         %sum = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<2048x2048xf32>, tensor<f32>) -> tensor<2048xf32>
         return %sum, %w : tensor<2048xf32>, tensor<2048x2048xf32> }";
-    let of = |rules| peak(text, rules);
+    let of = |rules| on(text, Model::new(Machine::of("v5e"), rules));
     let matrix = 4 * 2048 * 2048;
     let rules = RuleSet::default().without(Rule::EarlyResults).without(Rule::EarlyFrees);
     assert!(of(rules) < 2 * matrix);
     assert!(of(rules.without(Rule::EarlyReductions)) >= 2 * matrix, "program order");
-}
-
-/// Returns the peak of a program on a TPU v5e.
-fn peak(text: &str, rules: RuleSet) -> u64 {
-    let module = shardc_stablehlo::parse(text).unwrap();
-    let main = module.entry().unwrap();
-    let body = module.funcs[main].body.unwrap();
-    Estimate::new(&module, main, body, Model::new(Machine::of("v5e"), rules), &|_| 0).peak(body).bytes
 }
 
 #[test]
@@ -523,7 +516,7 @@ fn a_loop_result_is_not_written_over_an_argument_that_the_loop_reads() {
             }}
             return %r#2 : tensor<4x512x512xf32> }}"
         );
-        peak(&text, RuleSet::default())
+        on_a_tpu(&text)
     };
     assert_eq!(of("{tf.aliasing_output = 0 : i32}") - of(""), 4 * 4 * 512 * 512);
 }
@@ -554,7 +547,7 @@ fn an_all_gather_has_memory_beside_the_matmul_before_it() {
         %3 = stablehlo.custom_call @D(%1, %2) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
         return %3 : tensor<1024x1024xf32> }";
     let matrix = 4 * 1024 * 1024;
-    let of = |rules| peak(text, rules);
+    let of = |rules| on(text, Model::new(Machine::of("v5e"), rules));
     assert_eq!(of(RuleSet::default().without(Rule::EarlyGathers)), 2 * matrix);
     assert_eq!(
         of(RuleSet::default()),
@@ -576,8 +569,7 @@ fn a_lookup_of_one_element_per_row_reads_a_late_copy_on_a_v5p() {
         %h = stablehlo.custom_call @C(%g) : ({narrow}) -> {narrow}
         return %p, %h : tensor<512x1xf32>, {narrow} }}"
     );
-    let module = shardc_stablehlo::parse(&text).unwrap();
-    let of = |device| temporaries_with_calls(&module, module.entry().unwrap(), Machine::of(device), &|_| 0);
+    let of = |device| on(&text, Machine::of(device));
     let logits = 2 * 512 * 4096;
     assert_eq!(of("v5e"), 3 * logits, "the logits and the converted table");
     assert_eq!(of("v5p"), 5 * logits, "also two values of their last user");

@@ -7,7 +7,8 @@
 // RUN: not shardc opt %s --emit artifact=new -o %t.bc 2>&1 | FileCheck %s --check-prefix=WORD
 // ARTIFACT: StableHLO_v1.9.0
 // READ: stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]
-// NEWER: error[SH0122]: cannot write a portable artifact of StableHLO 7.0.0; choose a version from 0.9.0 to 1.20.0
+// NEWER: error[SH0122]: cannot write a portable artifact of StableHLO 7.0.0
+// NEWER: help: choose a version from 0.9.0 to 1.20.0
 // WORD: expected a version such as 1.20.0
 
 // CHECK: ML

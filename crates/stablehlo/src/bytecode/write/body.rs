@@ -3,10 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use super::bytes::Bytes;
-use super::container::Format;
 use super::nodes::{BUILTIN, Field};
 use super::numbering::Numbering;
-use super::program::{Op, Program, Region};
+use super::program::{Format, Op, Program, Region};
 use crate::bytecode::attr::AttrRef;
 use crate::bytecode::body::{ELIDED_ARG_LOCATIONS, LAZY_LOADING, USE_LIST_ORDERS, has};
 use crate::bytecode::file::PROPERTIES;

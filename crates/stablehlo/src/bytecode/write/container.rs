@@ -7,51 +7,13 @@ use super::body::Body;
 use super::bytes::Bytes;
 use super::nodes::{Field, Node, StrRef};
 use super::numbering::{Entry, Numbering};
-use super::program::Program;
+use super::program::{Format, Program};
 use super::resources::Resources;
+use super::strings::Strings;
 use crate::bytecode::MAGIC;
 use crate::bytecode::container::{DIALECT_VERSIONS, OP_COUNT};
 use crate::bytecode::file::PROPERTIES;
 use crate::bytecode::reader::section;
-
-/// The form of a file.
-#[derive(Debug)]
-pub(super) struct Format {
-    /// The version of the format.
-    pub(super) version: u64,
-    /// The name of the program that writes the file.
-    pub(super) producer: String,
-}
-
-/// The strings of a file, in the order in which they are needed.
-#[derive(Default)]
-pub(super) struct Strings<'p> {
-    numbers: FxHashMap<&'p [u8], u64>,
-    all: Vec<&'p [u8]>,
-}
-
-impl<'p> Strings<'p> {
-    /// Returns the number of a string.
-    pub(super) fn number(&mut self, text: &'p [u8]) -> u64 {
-        let all = &mut self.all;
-        *self.numbers.entry(text).or_insert_with(|| {
-            all.push(text);
-            all.len() as u64 - 1
-        })
-    }
-
-    fn section(&self) -> Bytes<'p> {
-        let mut out = Bytes::default();
-        out.varint(self.all.len() as u64);
-        for text in self.all.iter().rev() {
-            out.varint(text.len() as u64 + 1);
-        }
-        for text in &self.all {
-            out.terminated(text);
-        }
-        out
-    }
-}
 
 /// Writes a file.
 pub(super) fn write(program: &Program<'_>, format: &Format) -> Result<Vec<u8>, Diagnostic> {

@@ -179,7 +179,7 @@ impl<'m> Lowerer<'m> {
     fn mesh(&mut self, id: MeshId) -> Result<Op, Diagnostic> {
         let module = self.module;
         let loc = self.loc(module.mesh_places[id].loc);
-        let mut op = self.from_parts(self.outline.mesh(id), loc)?;
+        let mut op = self.with_parts(self.outline.mesh(id), loc)?;
         let nodes = &mut self.program.nodes;
         let name = nodes.string(module.mesh_name(id).as_bytes().to_vec());
         op.props.push((nodes.name("sym_name"), name));
@@ -187,7 +187,7 @@ impl<'m> Lowerer<'m> {
     }
 
     /// Creates an operation with the name and the attributes of `parts`.
-    fn from_parts(&mut self, parts: Parts<'m>, loc: AttrRef) -> Result<Op, Diagnostic> {
+    fn with_parts(&mut self, parts: Parts<'m>, loc: AttrRef) -> Result<Op, Diagnostic> {
         let mut op = self.program.op(parts.name, loc);
         op.props = self.named(parts.props)?;
         op.attrs = self.named(parts.attrs)?;
@@ -197,7 +197,7 @@ impl<'m> Lowerer<'m> {
     fn func(&mut self, func: &'m Func) -> Result<Op, Diagnostic> {
         let at = |error: Diagnostic| if error.span.is_some() { error } else { error.at(func.span) };
         let loc = self.loc(func.loc);
-        let mut op = self.from_parts(self.outline.func(func), loc).map_err(at)?;
+        let mut op = self.with_parts(self.outline.func(func), loc).map_err(at)?;
         let mut fields = code(2);
         for list in [&func.params, &func.results] {
             fields.push(Field::Int(list.len() as u64));
@@ -256,7 +256,7 @@ impl<'m> Lowerer<'m> {
         let module = self.module;
         let data = &module.ops[id];
         let loc = self.loc(data.loc);
-        let mut op = self.from_parts(self.outline.op(id, parent), loc)?;
+        let mut op = self.with_parts(self.outline.op(id, parent), loc)?;
         op.origin = Some(id);
         if let (OpKind::Constant(dense), &[result]) = (&data.kind, &data.results[..]) {
             let value = self.constant(dense, module.values[result].ty)?;

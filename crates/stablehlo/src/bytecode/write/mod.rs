@@ -6,7 +6,8 @@
 //! * [`numbering`] orders attributes, types and names as MLIR does, so that equal programs are equal bytes; [`isolation`] finds the regions
 //!   that are sections of their own.
 //! * [`vhlo`] converts a program to a version of VHLO, for portable artifacts.
-//! * [`container`] writes the sections; [`body`] that of operations; [`resources`] those of resources; [`bytes`] has the primitives.
+//! * [`container`] writes the sections; [`body`] that of operations; [`resources`] those of resources; [`strings`] numbers the strings; [`bytes`] has
+//!   the primitives.
 
 mod body;
 mod bytes;
@@ -18,6 +19,7 @@ mod nodes;
 mod numbering;
 mod program;
 mod resources;
+mod strings;
 mod text;
 mod vhlo;
 
@@ -30,9 +32,8 @@ use super::file::PROPERTIES;
 use super::properties::{self, Names};
 use super::vhlo::Version;
 use crate::codes;
-use container::Format;
 use nodes::{Nodes, StrRef};
-use program::{Op, Program};
+use program::{Format, Op, Program};
 
 /// The form of inherent attributes in bytecode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,10 +88,7 @@ pub fn to_artifact(module: &Module, target: Version, locations: bool) -> Result<
         return Err(Diagnostic::unsupported(codes::VERSION, message).hint(hint));
     }
     let mut program = lower::lower(module, locations)?;
-    vhlo::convert(&mut program, target).map_err(|(error, op)| match op {
-        Some(op) => lower::located(module, error, op),
-        None => error,
-    })?;
+    vhlo::convert(&mut program, target, module)?;
     let format = Format { version: target.bytecode(), producer: format!("StableHLO_v{target}") };
     // The attributes of VHLO never change; those of other dialects may differ between their versions.
     prepare(&mut program, format.version, |name| name.starts_with("vhlo.") || name == "builtin.module");

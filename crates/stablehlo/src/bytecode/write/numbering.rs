@@ -8,9 +8,8 @@ use std::collections::hash_map::Entry as Slot;
 
 use rustc_hash::FxHashMap;
 
-use super::container::Format;
 use super::nodes::{Field, Node, Nodes, StrRef};
-use super::program::{Op, Program, Region};
+use super::program::{Format, Op, Program, Region};
 use crate::bytecode::attr::{AttrRef, TypeRef};
 use crate::bytecode::properties::is_packed;
 

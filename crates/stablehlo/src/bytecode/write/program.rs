@@ -8,6 +8,15 @@ use super::nodes::{Nodes, StrRef};
 use crate::bytecode::attr::{AttrRef, TypeRef};
 use crate::bytecode::properties::Names;
 
+/// The form of a file.
+#[derive(Debug)]
+pub(super) struct Format {
+    /// The version of the format.
+    pub(super) version: u64,
+    /// The name of the program that writes the file.
+    pub(super) producer: String,
+}
+
 /// The names and values of attributes; a name is the attribute of a string.
 pub(super) type Named = Vec<(AttrRef, AttrRef)>;
 

@@ -4,10 +4,10 @@ use rustc_hash::FxHashMap;
 use shardc_ir::Diagnostic;
 
 use super::bytes::Bytes;
-use super::container::Strings;
 use super::nodes::StrRef;
 use super::numbering::Numbering;
 use super::program::Program;
+use super::strings::Strings;
 use crate::codes;
 use crate::lexer::{Cursor, Res, unescape_bytes};
 use crate::parser::records::without_place;

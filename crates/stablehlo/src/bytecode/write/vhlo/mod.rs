@@ -14,16 +14,17 @@ mod split;
 mod types;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{Diagnostic, OpId};
+use shardc_ir::{Diagnostic, Module};
 
+use super::lower::located;
 use super::nodes::Nodes;
 use super::program::Program;
 use crate::bytecode::attr::{AttrRef, TypeRef};
 use crate::bytecode::vhlo::Version;
 use crate::codes;
 
-/// Converts a program. An error has the operation in which it occurred, if it is in a function.
-pub(super) fn convert(program: &mut Program<'_>, target: Version) -> Result<(), (Diagnostic, Option<OpId>)> {
+/// Converts a program, which was lowered from `module`.
+pub(super) fn convert(program: &mut Program<'_>, target: Version, module: &Module) -> Result<(), Diagnostic> {
     let Some(mut top) = program.top.take() else { return Ok(()) };
     let mut converter = Converter {
         nodes: std::mem::take(&mut program.nodes),
@@ -34,7 +35,10 @@ pub(super) fn convert(program: &mut Program<'_>, target: Version) -> Result<(), 
         checked_types: FxHashSet::default(),
     };
     let mut casts = casts::Casts::new(&mut converter, &mut program.values);
-    let done = casts.top(&mut top).map_err(|error| (error, casts.at));
+    let done = casts.top(&mut top).map_err(|error| match casts.at {
+        Some(op) => located(module, error, op),
+        None => error,
+    });
     program.nodes = converter.nodes;
     program.top = Some(top);
     done

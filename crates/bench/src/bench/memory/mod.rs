@@ -60,7 +60,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     }
     let strategies = strategies::table(workspace, args, &shardc, &mut json)?;
     let sets = sets::tables(workspace, args, &shardc, &mut json)?;
-    let table = format!("{table}\n{}\n\n{strategies}{sets}", notes.join("\n"));
+    let table = format!("{table}\n{}\n\n{}{sets}", notes.join("\n"), strategies.trim_end());
     if args.tpu {
         let text = format!("{}\n", serde_json::to_string_pretty(&json)?);
         fs::write(memory::file(), text).context("writing tests/memory.json")?;

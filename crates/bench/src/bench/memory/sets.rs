@@ -63,7 +63,7 @@ pub(super) fn tables(
             print!("{line}");
             text.push_str(&line);
         }
-        let _ = writeln!(text, "\n{}", summary(&ratios));
+        let _ = write!(text, "\n{}", summary(&ratios));
     }
     Ok(text)
 }
@@ -170,9 +170,9 @@ pub(super) fn ablation(
         }
         Ok(cells)
     };
-    println!("{:20}{}", "all rules", error(RuleSet::default())?);
+    println!("{:26}{}", "all rules", error(RuleSet::default())?);
     for info in RULES {
-        println!("{:20}{}", format!("without {}", info.id), error(RuleSet::default().without(info.rule))?);
+        println!("{:26}{}", format!("without {}", info.id), error(RuleSet::default().without(info.rule))?);
     }
     Ok(())
 }

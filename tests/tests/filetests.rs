@@ -1,8 +1,7 @@
 //! Runs `filetests/**/*.mlir`: each file is one test, named by its path.
 //!
 //! `cargo test -p shardc-tests --test filetests -- propagate/` runs one folder. The `RUN:` lines of a file give its commands; see
-//! `shardc_filetest`. Only files with `REQUIRES: mlir` need LLVM: `cargo test -p shardc-tests --no-default-features --test filetests`
-//! runs the others without it.
+//! `shardc_filetest`.
 //!
 //! `SHARDC_BLESS=1` rewrites failing check lines, as described in `shardc_filetest::filecheck::bless`, and lists the changes at the end.
 //! Review the changes with `git diff`.

@@ -22,7 +22,7 @@ pub enum Need {
     TpuPlugin,
     /// The PJRT plugin for NVIDIA GPUs.
     CudaPlugin,
-    /// LLVM, and a `shardc` built with it.
+    /// LLVM with MLIR.
     Mlir,
     /// A reachable package index.
     Network,

@@ -125,10 +125,14 @@ impl Candidate {
         words.join(" ")
     }
 
-    /// The number of decisions: axes of the mesh, groups of arguments that are placed, and settings that are not those of data parallelism.
+    /// The number of decisions: axes of the mesh, groups that are sharded, whether others are replicated, and settings that are not those of data
+    /// parallelism.
     pub(super) fn complexity(&self) -> usize {
+        let is_sharded = |dims: &&Dims| dims.iter().any(|axes| !axes.is_empty());
+        let sharded = self.placed.values().filter(is_sharded).count();
         self.axes.len()
-            + self.placed.len()
+            + sharded
+            + usize::from(sharded < self.placed.len())
             + usize::from(self.sharding != Sharding::NoShard)
             + usize::from(self.activation_checkpointing)
             + usize::from(self.sequence_parallel)

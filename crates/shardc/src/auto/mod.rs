@@ -113,7 +113,7 @@ pub struct Auto {
 
 impl Compiler {
     /// Chooses the mesh and the shardings of a program for a target, to minimize the estimated time of one execution within the memory of a
-    /// device. Of candidates whose times differ by less than 5 %, it chooses the one with the least work of devices and links. If nothing fits, the result is the candidate that needs the least memory, and [`AutoReport::fits`] is false.
+    /// device. If the times of candidates differ by less than 5 %, it chooses the one with the least work of devices and links. If nothing fits, the result is the candidate that needs the least memory, and [`AutoReport::fits`] is false.
     ///
     /// # Errors
     /// The program is invalid; its mesh, or that of the options, has another number of devices than the target (SH1601); an annotation names an

@@ -63,7 +63,7 @@ pub struct AutoReport {
     pub choices: Vec<ChoiceReport>,
     /// The shardings of all groups of arguments and results, those with the most bytes first.
     pub arguments: Vec<ArgumentReport>,
-    /// The candidate that was chosen, and the best others, best first. Of those with equal estimates on a mesh, one is listed.
+    /// The candidate that was chosen, and the best others, best first. Others with equal estimates on a mesh are left out.
     pub tried: Vec<TriedReport>,
 }
 

@@ -257,8 +257,8 @@ impl<'a> Search<'a> {
         self.ranked().first().map(|(candidate, _)| (*candidate).clone())
     }
 
-    /// The best candidate: the fastest if each decision has to gain [`SIGNIFICANT`], or if none fits, the one with the least memory. Of candidates
-    /// that are equal by this, one has less work of devices and links, because a compiler may overlap less of it than estimated, or less memory.
+    /// The best candidate: the fastest if each decision has to gain [`SIGNIFICANT`], or if none fits, the one with the least memory. If candidates
+    /// are equal by this, one has less work of devices and links, because a compiler may overlap less of it than estimated, or less memory.
     fn choose(&self) -> Option<Candidate> {
         let mut equal = self.ranked();
         let &(first, best) = equal.first()?;

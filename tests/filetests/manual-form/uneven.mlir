@@ -3,7 +3,7 @@
 // RUN: not shardc partition %s --manual-computation --spmd-mode replica -o - 2>&1 | FileCheck %s --check-prefix=REPLICA
 
 // CHECK: error[SH0514]: argument 0 cannot cross the border of a manual computation: 4 shards of dimension 0, of size 6, are uneven
-// CHECK: help: give it a sharding of which each dimension is a multiple, or replicate it
+// CHECK: help: shard a dimension whose size the number of shards divides, or replicate it
 // REPLICA: error[SH0513]: a manual computation has collectives across partitions, but the devices of this program are replicas
 
 sdy.mesh @mesh = <["data"=4]>

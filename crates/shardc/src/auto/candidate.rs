@@ -85,6 +85,11 @@ impl Candidate {
         mesh
     }
 
+    /// The candidate with the other order of propagation.
+    pub(super) fn with_other_priorities(&self) -> Candidate {
+        Candidate { batch_first: !self.batch_first, ..self.clone() }
+    }
+
     /// Whether the candidate has one axis and no strategy: each program has at least these candidates.
     pub(super) fn is_plain(&self) -> bool {
         self.axes.len() == 1 && self.sharding == Sharding::NoShard && !self.activation_checkpointing

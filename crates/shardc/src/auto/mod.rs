@@ -4,8 +4,8 @@
 //! keeps the mesh and the annotations of arguments and results that are given.
 //!
 //! The search is local and deterministic. A *candidate* is a mesh whose axes have purposes (data, tensor, context and expert
-//! parallelism), a strategy of [`crate::strategy`], and shardings of groups of arguments that replace those of the strategy. Arguments of
-//! repeated layers are one group, so they are decided together. A candidate is evaluated by partitioning the program and estimating memory and
+//! parallelism), a strategy of [`crate::strategy`], and shardings of groups of arguments and results that replace those of the strategy.
+//! Arguments of repeated layers are one group, so they are decided together. A candidate is evaluated by partitioning the program and estimating memory and
 //! time, as [`Compiler::plan`] does. The number of evaluations is bounded by the size of the program, not by a clock.
 //!
 //! * XLA's auto-sharding and Alpa (Zheng et al., 2022) choose an operator strategy by an integer program over additive costs. Here the planner

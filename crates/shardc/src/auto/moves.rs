@@ -93,16 +93,11 @@ fn strategies(problem: &Problem, candidate: &Candidate, fits: bool) -> Vec<Candi
             found.push(Candidate { activation_checkpointing, ..candidate.clone() });
         }
     }
-    found.extend(order_of_priorities(candidate));
+    found.push(candidate.with_other_priorities());
     if candidate.size(Purpose::Tensor) > 1 {
         found.push(Candidate { sequence_parallel: !candidate.sequence_parallel, ..candidate.clone() });
     }
     found
-}
-
-/// The candidate with the other order of propagation.
-pub(super) fn order_of_priorities(candidate: &Candidate) -> [Candidate; 1] {
-    [Candidate { batch_first: !candidate.batch_first, ..candidate.clone() }]
 }
 
 /// Splits the axis of data parallelism into nodes and the devices of a node, for the hybrid strategies.

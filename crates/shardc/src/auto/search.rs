@@ -1,4 +1,4 @@
-//! The search: seeds, then hill climbing over meshes and strategies, then over shardings of groups of arguments.
+//! The search: seeds, then hill climbing over meshes and strategies, then over shardings of groups of arguments and results.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -102,7 +102,7 @@ impl<'a> Search<'a> {
         Ok(self.choose().unwrap_or(best))
     }
 
-    /// The best candidates on other meshes: those of the ranking, and the fastest that does not fit, because other shardings need less memory.
+    /// The best candidates on other meshes. The first is the fastest that does not fit: with other shardings, it may need less memory.
     fn starts(&self, best: &Candidate) -> Vec<Candidate> {
         let mut starts: Vec<Candidate> = Vec::new();
         let ranked = self.ranked();
@@ -129,8 +129,10 @@ impl<'a> Search<'a> {
         };
         if let Some(all) = self.all_placements(&best) {
             let all = all.into_iter().map(simplest);
-            let both =
-                all.flat_map(|next| [next.clone(), Candidate { batch_first: !next.batch_first, ..next }]);
+            let both = all.flat_map(|next| {
+                let other = next.with_other_priorities();
+                [next, other]
+            });
             let is_complete = self.evaluate(both.collect(), self.evaluations);
             self.exhausted.extend(is_complete.then(|| best.axes.clone()));
             return Ok(());
@@ -143,7 +145,7 @@ impl<'a> Search<'a> {
                 simplest(next)
             };
             let found = moves::placements(self.problem, &best, &dims);
-            let all = found.iter().cloned().map(changed).chain(moves::order_of_priorities(&best));
+            let all = found.iter().cloned().map(changed).chain([best.with_other_priorities()]);
             self.evaluate(all.collect(), self.evaluations);
             // Changes of different groups that help one by one are also tried together.
             let mut helpful: Vec<_> = found

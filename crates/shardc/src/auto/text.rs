@@ -29,11 +29,12 @@ impl AutoReport {
             _ => "no lower bound is known".to_owned(),
         };
         let _ = writeln!(out, "  time      {}: {bound}", seconds_text(self.seconds));
-        let _ = writeln!(
-            out,
-            "  links     busy for {}, in part while the device computes",
-            seconds_text(self.communication)
-        );
+        let links = if self.communication > 0.0 {
+            format!("busy for {}, in part while the device computes", seconds_text(self.communication))
+        } else {
+            "no communication".to_owned()
+        };
+        let _ = writeln!(out, "  links     {links}");
         let limit = match (self.limit, self.fits) {
             (0, _) => String::new(),
             (limit, true) => format!(" of {}", bytes_text(limit)),

@@ -52,11 +52,10 @@ pub fn wrap_in_manual_computation(module: &mut Module, interface: &Interface) ->
     }
     let mesh = module.add_mesh("mesh", interface.mesh.clone());
     let sharding = |module: &mut Module, (i, tensor): (usize, &InterfaceTensor), kind: &str| {
-        check(tensor, &interface.mesh).map_err(|reason| {
+        check(tensor, &interface.mesh).map_err(|(reason, hint)| {
             let name = tensor.name.clone().unwrap_or_else(|| format!("{kind} {i}"));
             let message = format!("{name} cannot cross the border of a manual computation: {reason}");
-            Diagnostic::unsupported("SH0514", message)
-                .hint("give it a sharding of which each dimension is a multiple, or replicate it")
+            Diagnostic::unsupported("SH0514", message).hint(hint)
         })?;
         Ok(of_mesh(module, mesh, tensor))
     };
@@ -82,21 +81,30 @@ pub fn wrap_in_manual_computation(module: &mut Module, interface: &Interface) ->
     Ok(())
 }
 
-/// Returns why a tensor cannot be an operand or a result of a manual computation.
-fn check(tensor: &InterfaceTensor, mesh: &Mesh) -> Result<(), String> {
+/// Returns why a tensor cannot be an operand or a result of a manual computation, and what to do.
+fn check(tensor: &InterfaceTensor, mesh: &Mesh) -> Result<(), (String, &'static str)> {
     if tensor.is_token {
-        return Err("it is a token".to_owned());
+        return Err((
+            "it is a token".to_owned(),
+            "use the per-device program instead, whose interface may have tokens",
+        ));
     }
     if tensor.mesh.is_some() {
-        return Err("its mesh has another order of devices than that of the program".to_owned());
+        let reason = "its mesh has another order of devices than that of the program".to_owned();
+        return Err((reason, "use one mesh for all shardings"));
     }
     for (d, (dim, &size)) in tensor.sharding.dims.iter().zip(&tensor.global.shape).enumerate() {
         if dim.axes.iter().any(|axis| axis.sub.is_some()) {
-            return Err(format!("dimension {d} is sharded along a part of an axis"));
+            let reason = format!("dimension {d} is sharded along a part of an axis");
+            return Err((reason, "split the axis of the mesh in two, and shard along whole axes"));
         }
         let shards: i64 = dim.axes.iter().map(|axis| mesh.axis_size(*axis)).product();
         if size % shards.max(1) != 0 {
-            return Err(format!("{shards} shards of dimension {d}, of size {size}, are uneven"));
+            let reason = format!("{shards} shards of dimension {d}, of size {size}, are uneven");
+            return Err((
+                reason,
+                "shard a dimension whose size the number of shards divides, or replicate it",
+            ));
         }
     }
     Ok(())

@@ -728,8 +728,8 @@ impl Output {
     /// ```
     ///
     /// # Errors
-    /// Devices are replicas (SH0513): see [`Compiler::spmd_mode`]. An argument or result has uneven shards, is sharded along a part of an axis or
-    /// on a mesh with another device order, or is a token (SH0514).
+    /// Devices are replicas (SH0513): see [`Compiler::spmd_mode`]. An argument or result has uneven shards, or is sharded on a mesh with
+    /// another device order that no axes describe (SH0514).
     pub fn manual_computation(&self) -> Result<Module, Error> {
         let mut module = self.module.clone();
         wrap_in_manual_computation(&mut module, &self.interface)?;

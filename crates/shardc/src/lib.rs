@@ -94,7 +94,7 @@ pub use manifest::{Axis, Manifest, MeshInfo, TensorInfo};
 pub use passes::{Flow, Observer, PassRun};
 pub use shardc_ir::{CancelToken, Diagnostic, Interruption, Module, Severity, SpmdMode};
 pub use shardc_passes::annotations::dims::{DimSize, DimSizeError};
-pub use shardc_passes::annotations::spec::{Annotation, SpecError};
+pub use shardc_passes::annotations::spec::{Annotation, MeshSpec, SpecError};
 pub use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
 pub use shardc_passes::cost::memory::{InMemory, Machine, MemoryEstimate};
 pub use shardc_passes::driver::entry::select_entry;

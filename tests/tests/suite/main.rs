@@ -8,7 +8,6 @@ mod graph_derivatives;
 mod graph_values;
 mod guide;
 mod jax_conformance;
-mod jax_manual;
 mod layer_values;
 mod lora;
 mod memory;

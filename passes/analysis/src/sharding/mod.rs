@@ -5,5 +5,6 @@ pub mod axes;
 pub mod interface;
 pub mod manual;
 pub mod map;
+pub mod refined;
 pub mod signature;
 pub mod sub_axes;

@@ -22,22 +22,23 @@
 //! }
 //! ```
 //!
-//! Conditions: devices are partitions, one mesh, and even shards along whole axes. A program for one device is left as it is: XLA runs no
-//! partitioner for it, which would replace the manual computation.
+//! Conditions: devices are partitions, and shards are even. If a sharding is along a part of an axis or on a mesh with another device order, all
+//! shardings are written on a mesh whose axes have prime sizes ([`RefinedMesh`]). A program for one device is left as it is: XLA runs no partitioner
+//! for it, which would replace the manual computation.
 
 use shardc_ir::discardable::GSPMD_SHARDING;
 use shardc_ir::{
-    AxisRef, Diagnostic, DimSharding, FuncId, ManualSpec, Mesh, MeshId, Module, OpKind, RegionId, ShardingId,
-    SpmdMode, TensorSharding, Type, TypeId,
+    AxisRef, Diagnostic, DimSharding, FuncId, ManualSpec, MeshId, Module, OpKind, RegionId, SpmdMode,
+    TensorSharding, Type, TypeId,
 };
 
 use crate::sharding::interface::{Interface, InterfaceTensor};
+use crate::sharding::refined::RefinedMesh;
 
 /// Wraps the body of the entry function, whose inputs and outputs `interface` describes.
 ///
 /// # Errors
-/// Devices are replicas (SH0513), or a tensor has uneven shards, is sharded along a part of an axis, on a mesh with another device order, or is a
-/// token (SH0514).
+/// Devices are replicas (SH0513), or a tensor has uneven shards or is sharded on a mesh with another device order that no axes describe (SH0514).
 pub fn wrap_in_manual_computation(module: &mut Module, interface: &Interface) -> Result<(), Diagnostic> {
     let Some((func, local)) = module.entry().and_then(|func| Some((func, module.funcs[func].body?))) else {
         return Err(module.no_entry());
@@ -50,55 +51,64 @@ pub fn wrap_in_manual_computation(module: &mut Module, interface: &Interface) ->
     if interface.mesh.num_devices() == 1 {
         return Ok(());
     }
-    let mesh = module.add_mesh("mesh", interface.mesh.clone());
-    let sharding = |module: &mut Module, (i, tensor): (usize, &InterfaceTensor), kind: &str| {
-        check(tensor, &interface.mesh).map_err(|(reason, hint)| {
+    let refined = interface
+        .inputs
+        .iter()
+        .chain(&interface.outputs)
+        .any(needs_other_axes)
+        .then(|| RefinedMesh::of(&interface.mesh));
+    let whole = refined.as_ref().map_or(&interface.mesh, RefinedMesh::mesh).clone();
+    let manual_axes = (0..whole.axes.len()).map(AxisRef::whole).collect();
+    let mesh = module.add_mesh("mesh", whole);
+    let mut sharding = |(i, tensor): (usize, &InterfaceTensor), kind: &str| {
+        let found = on_mesh(mesh, tensor, interface, refined.as_ref()).map_err(|(reason, hint)| {
             let name = tensor.name.clone().unwrap_or_else(|| format!("{kind} {i}"));
             let message = format!("{name} cannot cross the border of a manual computation: {reason}");
             Diagnostic::unsupported("SH0514", message).hint(hint)
         })?;
-        Ok(of_mesh(module, mesh, tensor))
+        Ok(module.shardings.intern(found))
     };
     let inputs = interface.inputs.iter().enumerate();
     let in_shardings: Vec<_> =
-        inputs.map(|input| sharding(module, input, "argument")).collect::<Result<_, Diagnostic>>()?;
+        inputs.map(|input| sharding(input, "argument")).collect::<Result<_, Diagnostic>>()?;
     let outputs = interface.outputs.iter().enumerate();
     let out_shardings: Vec<_> =
-        outputs.map(|output| sharding(module, output, "result")).collect::<Result<_, Diagnostic>>()?;
-    let manual_axes = (0..interface.mesh.axes.len()).map(AxisRef::whole).collect();
+        outputs.map(|output| sharding(output, "result")).collect::<Result<_, Diagnostic>>()?;
     let spec = ManualSpec { in_shardings, out_shardings, manual_axes };
-    let results: Vec<TypeId> = interface
-        .outputs
-        .iter()
-        .map(|output| module.types.intern(Type::Tensor(output.global.clone())))
-        .collect();
-    let params: Vec<TypeId> = interface
-        .inputs
-        .iter()
-        .map(|input| module.types.intern(Type::Tensor(input.global.clone())))
-        .collect();
+    let (local_params, local_results) =
+        (module.funcs[func].params.clone(), module.funcs[func].results.clone());
+    let params = global_types(module, &interface.inputs, &local_params);
+    let results = global_types(module, &interface.outputs, &local_results);
     wrap(module, (func, local), spec, (params, results));
     Ok(())
 }
 
-/// Returns why a tensor cannot be an operand or a result of a manual computation, and what to do.
-fn check(tensor: &InterfaceTensor, mesh: &Mesh) -> Result<(), (String, &'static str)> {
-    if tensor.is_token {
-        return Err((
-            "it is a token".to_owned(),
-            "use the per-device program instead, whose interface may have tokens",
-        ));
-    }
-    if tensor.mesh.is_some() {
-        let reason = "its mesh has another order of devices than that of the program".to_owned();
-        return Err((reason, "use one mesh for all shardings"));
-    }
-    for (d, (dim, &size)) in tensor.sharding.dims.iter().zip(&tensor.global.shape).enumerate() {
-        if dim.axes.iter().any(|axis| axis.sub.is_some()) {
-            let reason = format!("dimension {d} is sharded along a part of an axis");
-            return Err((reason, "split the axis of the mesh in two, and shard along whole axes"));
-        }
-        let shards: i64 = dim.axes.iter().map(|axis| mesh.axis_size(*axis)).product();
+/// The types of unsharded arguments or results; tokens keep their type.
+fn global_types(module: &mut Module, tensors: &[InterfaceTensor], local: &[TypeId]) -> Vec<TypeId> {
+    let of = |(tensor, &local): (&InterfaceTensor, &TypeId)| match tensor.is_token {
+        true => local,
+        false => module.types.intern(Type::Tensor(tensor.global.clone())),
+    };
+    tensors.iter().zip(local).map(of).collect()
+}
+
+/// Whether the sharding of a tensor is not along whole axes of the program's mesh.
+fn needs_other_axes(tensor: &InterfaceTensor) -> bool {
+    let TensorSharding { dims, unreduced, .. } = &tensor.sharding;
+    let mut axes = dims.iter().flat_map(|dim| &dim.axes).chain(unreduced);
+    tensor.mesh.is_some() || axes.any(|axis| axis.sub.is_some())
+}
+
+/// The sharding of a tensor on the mesh of the manual computation, closed and without priorities. The error is why there is none, and what to do.
+fn on_mesh(
+    mesh: MeshId,
+    tensor: &InterfaceTensor,
+    interface: &Interface,
+    refined: Option<&RefinedMesh>,
+) -> Result<TensorSharding, (String, &'static str)> {
+    let (sharding, own) = (&tensor.sharding, interface.mesh_of(tensor));
+    for (d, (dim, &size)) in sharding.dims.iter().zip(&tensor.global.shape).enumerate() {
+        let shards = own.axes_size(&dim.axes);
         if size % shards.max(1) != 0 {
             let reason = format!("{shards} shards of dimension {d}, of size {size}, are uneven");
             return Err((
@@ -107,14 +117,20 @@ fn check(tensor: &InterfaceTensor, mesh: &Mesh) -> Result<(), (String, &'static 
             ));
         }
     }
-    Ok(())
-}
-
-/// Interns the sharding of a tensor on `mesh`, closed and without priorities.
-fn of_mesh(module: &mut Module, mesh: MeshId, tensor: &InterfaceTensor) -> ShardingId {
-    let dims = tensor.sharding.dims.iter().map(|dim| DimSharding::closed(&dim.axes));
-    let sharding = TensorSharding::from_dims(mesh, dims);
-    module.shardings.intern(sharding)
+    let (dims, unreduced) = match refined {
+        None => (sharding.dims.iter().map(|dim| dim.axes.to_vec()).collect(), sharding.unreduced.to_vec()),
+        Some(refined) => refined.axes_of(sharding, own).ok_or_else(|| {
+            let reason = "its mesh has another order of devices than that of the program".to_owned();
+            (reason, "use one mesh for all shardings")
+        })?,
+    };
+    let dims = dims.iter().map(|axes: &Vec<AxisRef>| DimSharding::closed(axes));
+    let reduction = sharding.reduction;
+    Ok(TensorSharding {
+        unreduced: unreduced.into_iter().collect(),
+        reduction,
+        ..TensorSharding::from_dims(mesh, dims)
+    })
 }
 
 /// Removes the marks of a partitioned program, because XLA adds those of the body itself.
@@ -139,18 +155,28 @@ fn wrap(
     let body = module.add_region(&params);
     let locs = module.regions[local].arg_locs.clone();
     module.regions[body].arg_locs = locs;
-    let args = module.regions[body].args.clone();
-    for (&arg, &sharding) in args.iter().zip(&spec.in_shardings) {
+    let (mut ops, mut operands) = (Vec::new(), Vec::new());
+    for (i, &sharding) in spec.in_shardings.iter().enumerate() {
+        let arg = module.regions[body].args[i];
         module.shardings.set(arg, Some(sharding));
+        operands.push(if module.shardings.get(sharding).unreduced.is_empty() {
+            arg
+        } else {
+            // XLA rejects other users of an unreduced argument whose results are reduced.
+            let constraint = module.add_op(OpKind::ShardingConstraint(sharding), &[arg], &[params[i]], &[]);
+            ops.push(constraint);
+            module.ops[constraint].results[0]
+        });
     }
     let out_shardings = spec.out_shardings.clone();
-    let manual = module.add_op(OpKind::ManualComputation(Box::new(spec)), &args, &results, &[local]);
+    let manual = module.add_op(OpKind::ManualComputation(Box::new(spec)), &operands, &results, &[local]);
     let values = module.ops[manual].results.clone();
     for (&value, &sharding) in values.iter().zip(&out_shardings) {
         module.shardings.set(value, Some(sharding));
     }
     let end = module.add_op(OpKind::Return, &values, &[], &[]);
-    module.set_ops(body, vec![manual, end]);
+    ops.extend([manual, end]);
+    module.set_ops(body, ops);
     let func = &mut module.funcs[func];
     (func.body, func.params, func.results) = (Some(body), params, results);
     func.res_shardings = out_shardings.into_iter().map(Into::into).collect();

@@ -95,13 +95,18 @@ pub trait TensorBuild: Build {
 
     /// Inserts a sum over the dimensions `dims`.
     fn sum(&mut self, value: ValueId, dims: DimList) -> Option<ValueId> {
+        self.reduced(ReductionKind::Add, value, dims)
+    }
+
+    /// Inserts a reduction over the dimensions `dims`; `None` if the element type has no identity.
+    fn reduced(&mut self, kind: ReductionKind, value: ValueId, dims: DimList) -> Option<ValueId> {
         let dtype = self.dtype(value)?;
         let shape = self.module().shape(value).iter().enumerate();
         let kept: Vec<i64> = shape.filter(|(d, _)| !dims.contains(&(*d as u32))).map(|(_, &n)| n).collect();
-        let zero = self.splat(&identity(ReductionKind::Add, dtype)?, &[], dtype);
-        let region = reducer(self.module(), ReductionKind::Add, dtype);
+        let first = self.splat(&identity(kind, dtype)?, &[], dtype);
+        let region = reducer(self.module(), kind, dtype);
         let ty = self.module().types.tensor(&kept, dtype);
-        let op = self.op(OpKind::Reduce { dims }, &[value, zero], &[ty], &[region]);
+        let op = self.op(OpKind::Reduce { dims }, &[value, first], &[ty], &[region]);
         self.module().ops[op].results.first().copied()
     }
 }

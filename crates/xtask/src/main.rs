@@ -10,7 +10,9 @@ use clap::{Args, Parser, Subcommand};
 
 use xtask::plugins::Plugin;
 use xtask::workspace::{Workspace, cargo};
-use xtask::{check, demo, features, fuzz, kills, one_build, process, sanitize, setup, sweep};
+use xtask::{
+    check, demo, features, fuzz, jax_suite, kills, one_build, process, sanitize, setup, sweep, wheel,
+};
 
 #[derive(Parser)]
 #[command(
@@ -75,6 +77,16 @@ enum Command {
         after_help = "Examples:\n  cargo xtask sanitize\n  cargo xtask sanitize runtime mlir    # only these parts\n  cargo xtask sanitize --miri          # needs `rustup toolchain install nightly --component miri,rust-src`"
     )]
     Sanitize(sanitize::SanitizeArgs),
+    /// Build the Python package with the program as a wheel, which needs neither Rust nor LLVM.
+    #[command(
+        after_help = "Examples:\n  cargo xtask wheel\n  cargo xtask wheel --check python3.11 --check python3.13"
+    )]
+    Wheel(wheel::WheelArgs),
+    /// Run JAX's own tests of sharded programs with shardc as JAX's partitioner.
+    #[command(
+        after_help = "Examples:\n  cargo xtask jax-suite --jax ~/jax --python ~/venv/bin/python\n  cargo xtask jax-suite --jax ~/jax shard_map_test.py -- -k psum\n\nThe tests that are excluded, with their reasons: crates/python/tests/jax_suite/excluded.txt."
+    )]
+    JaxSuite(jax_suite::JaxSuiteArgs),
     /// Compare the speed of shardc with MLIR and Shardy on the same file, or its partitions with XLA's.
     #[command(disable_help_flag = true)]
     Bench(Forwarded),
@@ -128,6 +140,8 @@ fn main() -> ExitCode {
         Command::Fuzz(args) => fuzz::run(&workspace, &args),
         Command::Kills(args) => kills::run(&workspace, &args),
         Command::Sanitize(args) => sanitize::run(&workspace, &args),
+        Command::Wheel(args) => wheel::run(&workspace, &args),
+        Command::JaxSuite(args) => jax_suite::run(&workspace, &args),
         Command::Bench(args) => args.run(&workspace, "bench"),
     });
     match done {

@@ -76,6 +76,26 @@ pub fn with_any_jax(named: Option<&Path>) -> Result<PathBuf> {
     }
 }
 
+/// The release of maturin that builds wheels.
+const MATURIN: &str = "1.16.0";
+
+/// Returns maturin, which is installed in an environment of its own in shardc's cache.
+pub fn maturin() -> Result<PathBuf> {
+    let cache =
+        cache().context("cannot find the cache folder because neither XDG_CACHE_HOME nor HOME is set")?;
+    let folder = cache.join("maturin");
+    let python = python_in(&folder);
+    if version_of(&python, "maturin").as_deref() != Some(MATURIN) {
+        process::step("install maturin, which builds wheels", || {
+            process::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+            let mut pip = Command::new(&python);
+            pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+            process::run(pip.arg(format!("maturin=={MATURIN}")))
+        })?;
+    }
+    Ok(folder.join("bin/maturin"))
+}
+
 /// Returns the version of a package in the Python installation `python`, or `None` if the package is not installed.
 pub fn version_of(python: &Path, package: &str) -> Option<String> {
     let code = format!("import importlib.metadata as m; print(m.version('{package}'))");

@@ -27,10 +27,12 @@
 //! for it, which would replace the manual computation.
 
 use shardc_ir::discardable::GSPMD_SHARDING;
+use shardc_ir::reducer::identity;
 use shardc_ir::{
-    AxisRef, Diagnostic, DimSharding, FuncId, ManualSpec, MeshId, Module, OpKind, RegionId, SpmdMode,
-    TensorSharding, Type, TypeId,
+    AxisRef, Build, Builder, Diagnostic, DimSharding, FuncId, ManualSpec, MeshId, Module, OpKind,
+    ReductionKind, RegionId, SpmdMode, TensorBuild, TensorSharding, Type, TypeId,
 };
+use smallvec::smallvec;
 
 use crate::sharding::interface::{Interface, InterfaceTensor};
 use crate::sharding::refined::RefinedMesh;
@@ -149,35 +151,85 @@ fn unmark(module: &mut Module) {
 fn wrap(
     module: &mut Module,
     (func, local): (FuncId, RegionId),
-    spec: ManualSpec,
+    mut spec: ManualSpec,
     (params, results): (Vec<TypeId>, Vec<TypeId>),
 ) {
+    let res_shardings = spec.out_shardings.clone();
+    let mut types = results.clone();
+    let stacked = stack_addends(module, local, &mut spec, &mut types);
     let body = module.add_region(&params);
     let locs = module.regions[local].arg_locs.clone();
     module.regions[body].arg_locs = locs;
-    let (mut ops, mut operands) = (Vec::new(), Vec::new());
-    for (i, &sharding) in spec.in_shardings.iter().enumerate() {
-        let arg = module.regions[body].args[i];
-        module.shardings.set(arg, Some(sharding));
-        operands.push(if module.shardings.get(sharding).unreduced.is_empty() {
+    let args = module.regions[body].args.clone();
+    let mut b = Builder::new(module);
+    let mut operands = Vec::with_capacity(args.len());
+    for (&arg, &sharding) in args.iter().zip(&spec.in_shardings) {
+        b.module.shardings.set(arg, Some(sharding));
+        operands.push(if b.module.shardings.get(sharding).unreduced.is_empty() {
             arg
         } else {
             // XLA rejects other users of an unreduced argument whose results are reduced.
-            let constraint = module.add_op(OpKind::ShardingConstraint(sharding), &[arg], &[params[i]], &[]);
-            ops.push(constraint);
-            module.ops[constraint].results[0]
+            b.alike(OpKind::ShardingConstraint(sharding), &[arg])
         });
     }
     let out_shardings = spec.out_shardings.clone();
-    let manual = module.add_op(OpKind::ManualComputation(Box::new(spec)), &operands, &results, &[local]);
-    let values = module.ops[manual].results.clone();
+    let manual = b.op(OpKind::ManualComputation(Box::new(spec)), &operands, &types, &[local]);
+    let mut values = b.module.ops[manual].results.clone();
     for (&value, &sharding) in values.iter().zip(&out_shardings) {
-        module.shardings.set(value, Some(sharding));
+        b.module.shardings.set(value, Some(sharding));
     }
-    let end = module.add_op(OpKind::Return, &values, &[], &[]);
-    ops.extend([manual, end]);
-    module.set_ops(body, ops);
+    for (i, kind) in stacked {
+        if let Some(reduced) = b.reduced(kind, values[i], smallvec![0]) {
+            values[i] = b.alike(OpKind::ShardingConstraint(res_shardings[i]), &[reduced]);
+        }
+    }
+    b.ret(&values);
+    b.finish(body);
     let func = &mut module.funcs[func];
     (func.body, func.params, func.results) = (Some(body), params, results);
-    func.res_shardings = out_shardings.into_iter().map(Into::into).collect();
+    func.res_shardings = res_shardings.into_iter().map(Into::into).collect();
+}
+
+/// Gives results that are unreduced by another reduction than a sum a new first dimension, in which each device has its addend, because Shardy's manual
+/// computations have only sums as unreduced results. Returns these results with their reductions: reduced over the new dimension, they are
+/// unreduced again, without communication.
+fn stack_addends(
+    module: &mut Module,
+    local: RegionId,
+    spec: &mut ManualSpec,
+    types: &mut [TypeId],
+) -> Vec<(usize, ReductionKind)> {
+    let Some(end) = module.terminator(local) else { return Vec::new() };
+    let mut stacked = Vec::new();
+    for (i, sharding) in spec.out_shardings.iter_mut().enumerate() {
+        let found = module.shardings.get(*sharding).clone();
+        let value = module.ops[end].operands[i];
+        let (Some(global), Some(block)) = (module.types.as_tensor(types[i]), module.tensor(value)) else {
+            continue;
+        };
+        let dtype = global.dtype;
+        if found.unreduced.is_empty()
+            || found.reduction == ReductionKind::Add
+            || identity(found.reduction, dtype).is_none()
+        {
+            continue;
+        }
+        let mesh = found.mesh;
+        let addends = module.meshes[mesh].axes_size(&found.unreduced);
+        let global: Vec<i64> = std::iter::once(addends).chain(global.shape.iter().copied()).collect();
+        let block: Vec<i64> = std::iter::once(1).chain(block.shape.iter().copied()).collect();
+        let mut b = Builder::new(module);
+        let dims = (1..block.len() as u32).collect();
+        let Some(spread) = b.spread(value, dims, &block) else { continue };
+        for op in b.take() {
+            let last = module.regions[local].ops.len() - 1;
+            module.insert_op(local, last, op);
+        }
+        module.ops[end].operands[i] = spread;
+        types[i] = module.types.tensor(&global, dtype);
+        let dims = std::iter::once(DimSharding::closed(&found.unreduced)).chain(found.dims);
+        *sharding = module.shardings.intern(TensorSharding::from_dims(mesh, dims));
+        stacked.push((i, found.reduction));
+    }
+    stacked
 }

@@ -27,11 +27,10 @@ fn package() -> tempfile::TempDir {
     folder
 }
 
-/// The native module: Cargo builds it before this test, in the folder above that of the test.
+/// The native module: Cargo builds it before this test, in the same folder.
 fn native() -> PathBuf {
-    let test = env::current_exe().unwrap();
     let name = format!("{}_shardc{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
-    test.parent().and_then(Path::parent).unwrap().join(name)
+    env::current_exe().unwrap().with_file_name(name)
 }
 
 fn run(script: &str) {

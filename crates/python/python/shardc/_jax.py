@@ -113,7 +113,7 @@ def jit(
     *,
     strict: bool = False,
     target: str | None = None,
-    combine_bytes: int | None = None,
+    combine_bytes: int = 0,
     rules: str | None = None,
     warn: bool = True,
     fallback: bool = False,
@@ -128,7 +128,7 @@ def jit(
       fun: the function; without it, a decorator is returned.
       strict: whether an all-gather that no annotation requests is an error.
       target: the devices for which alternatives are compared, such as `"v5p"`.
-      combine_bytes: the size up to which collectives of the same kind are combined.
+      combine_bytes: the size up to which shardc combines collectives of the same kind; by default, XLA does.
       rules: the text of a file of sharding rules for custom calls.
       warn: whether warnings of shardc become Python warnings.
       fallback: whether XLA partitions a program that shardc does not support, with a warning, instead of an error.
@@ -159,7 +159,7 @@ def jax_plugin(
     *,
     strict: bool = False,
     target: str | None = None,
-    combine_bytes: int | None = None,
+    combine_bytes: int = 0,
     rules: str | None = None,
     warn: bool = True,
     fallback: bool = True,

@@ -20,7 +20,7 @@ pub(crate) fn run<T: Send>(
     token: &CancelToken,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
-    let result = py.detach(|| {
+    py.detach(|| {
         std::thread::scope(|scope| {
             let (done, ended) = channel();
             let worker = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || {
@@ -41,6 +41,5 @@ pub(crate) fn run<T: Send>(
             let result = worker.join().map_err(|_| PyRuntimeError::new_err("a thread of shardc panicked"));
             signal.and(result)
         })
-    });
-    result
+    })
 }

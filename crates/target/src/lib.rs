@@ -24,5 +24,5 @@ pub use rows::{CPU, SPECS, V5E, find, names, unknown_hint, usual};
 pub use spec::{
     CompilerModel, DeviceKind, GpuDescription, Link, Network, Number, Peaks, PlanningRates, TargetSpec,
 };
-pub use target::{Target, TargetError};
+pub use target::{DevicesError, Target, TargetError};
 pub use traffic::Traffic;

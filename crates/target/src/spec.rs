@@ -84,6 +84,8 @@ pub enum Network {
         wraps_at: u32,
         /// The devices of a chip.
         per_chip: u32,
+        /// The largest slice: no grid has more chips.
+        largest: &'static [u32],
         /// The link between the devices of a chip.
         on_chip: Link,
         /// The link of one device to other slices.

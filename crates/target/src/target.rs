@@ -19,6 +19,18 @@ pub struct TargetError {
     pub reason: String,
 }
 
+/// There is no usual grid of a number of devices.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no usual grid of {devices} {device} devices: {reason}")]
+pub struct DevicesError {
+    /// The number of devices.
+    pub devices: u32,
+    /// The name of the kind of device.
+    pub device: String,
+    /// The reason, with the nearest numbers that have a grid.
+    pub reason: String,
+}
+
 /// Devices of one kind in a grid.
 ///
 /// The text form is `KIND:GRID`: `v5p:4x4x4` is a TPU slice, `v5e:16x16:2` are two slices, `h100:8` is a host with eight GPUs, `h100:4x8` are four such
@@ -58,6 +70,12 @@ impl Target {
         let devices = all.try_fold(1u32, |product, &n| product.checked_mul(n)).unwrap_or(0);
         if devices == 0 || i32::try_from(devices).is_err() {
             return fail("the number of devices must be positive and less than 2^31");
+        }
+        if let Network::Torus { largest, .. } = &target.spec.network
+            && grid.iter().product::<u32>() > largest.iter().product()
+        {
+            let largest = Target { grid: SmallVec::from_slice(largest), slices: 1, ..target.clone() };
+            return fail(&format!("the largest slice is {largest}; use several slices, as in {largest}:2"));
         }
         Ok(target)
     }
@@ -118,21 +136,38 @@ impl Target {
         self.grid.iter().map(|&n| n as usize).product::<usize>() * self.slices as usize * per_chip
     }
 
-    /// The smallest usual target with this device and number of devices: a slice whose dimensions are as equal as possible, or whole hosts; `None` if there
-    /// is none.
-    #[must_use]
-    pub fn with_devices(spec: &'static TargetSpec, devices: u32) -> Option<Target> {
+    /// The usual target with this device and number of devices: a slice whose dimensions are as equal as possible, or whole hosts.
+    ///
+    /// # Errors
+    /// There is none: the number of chips is not a power of two or more than a slice has, or hosts are not whole.
+    pub fn with_devices(spec: &'static TargetSpec, devices: u32) -> Result<Target, DevicesError> {
+        let fail = |reason: String| DevicesError { devices, device: spec.name.to_string(), reason };
         let grid: SmallVec<[u32; 3]> = match &spec.network {
             Network::Torus { rank, per_chip, .. } => {
-                let chips = devices.is_multiple_of(*per_chip).then_some(devices / per_chip)?;
-                most_equal(chips, *rank)?
+                let chips = devices.is_multiple_of(*per_chip).then_some(devices / per_chip);
+                let grid = chips.and_then(|chips| most_equal(chips, *rank));
+                grid.ok_or_else(|| {
+                    let above = devices.div_ceil(*per_chip).checked_next_power_of_two();
+                    let nearest = above.map_or([0, 0], |above| [above / 2 * per_chip, above * per_chip]);
+                    let nearest = nearest.into_iter().filter(|&devices| devices > 0);
+                    let nearest = nearest.filter(|&devices| Target::with_devices(spec, devices).is_ok());
+                    let nearest: Vec<String> = nearest.map(|devices| devices.to_string()).collect();
+                    fail(format!("use {}, or name the grid", nearest.join(" or ")))
+                })?
             }
             Network::Hosts { per_host, .. } if devices <= *per_host => SmallVec::from_slice(&[devices]),
-            Network::Hosts { per_host, .. } => devices
-                .is_multiple_of(*per_host)
-                .then(|| SmallVec::from_slice(&[devices / per_host, *per_host]))?,
+            Network::Hosts { per_host, .. } if devices.is_multiple_of(*per_host) => {
+                SmallVec::from_slice(&[devices / per_host, *per_host])
+            }
+            Network::Hosts { per_host, .. } => {
+                let below = devices - devices % per_host;
+                return Err(fail(format!(
+                    "a host has {per_host}; use {below} or {}, or name the hosts",
+                    below.saturating_add(*per_host)
+                )));
+            }
         };
-        Target::new(Cow::Borrowed(spec), &grid, 1).ok()
+        Target::new(Cow::Borrowed(spec), &grid, 1).map_err(|error| fail(error.reason))
     }
 }
 
@@ -211,6 +246,7 @@ mod tests {
             ("v5e:4x", "sizes with x"),
             ("v5e:4x4:0", "number of slices"),
             ("v5e:65536x65536", "2^31"),
+            ("v5e:16x32", "use several slices, as in v5e:16x16:2"),
             ("h100:2x2x2", "2x8"),
         ] {
             let error = text.parse::<Target>().unwrap_err().to_string();
@@ -221,11 +257,23 @@ mod tests {
     #[test]
     fn slices_have_equal_dimensions() {
         let of = |name, devices| Target::with_devices(find(name).unwrap(), devices).map(|t| t.to_string());
+        let reason = |name, devices| of(name, devices).unwrap_err().reason;
         assert_eq!(of("v5e", 32).unwrap(), "v5e:4x8");
         assert_eq!(of("v5p", 64).unwrap(), "v5p:4x4x4");
         assert_eq!(of("h100", 64).unwrap(), "h100:8x8");
         assert_eq!(of("h100", 4).unwrap(), "h100:4");
         assert_eq!(of("tpu7x", 8).unwrap(), "tpu7x:2x2x1");
-        assert_eq!(of("v5e", 12), None);
+        assert_eq!(of("v6e", 256).unwrap(), "v6e:16x16");
+        assert_eq!(
+            of("v5e", 12).unwrap_err().to_string(),
+            "there is no usual grid of 12 v5e devices: use 8 or 16, or name the grid"
+        );
+        assert_eq!(
+            reason("v5e", 512),
+            "the largest slice is v5e:16x16; use several slices, as in v5e:16x16:2"
+        );
+        assert_eq!(reason("v5e", 300), "use 256, or name the grid");
+        assert_eq!(reason("tpu7x", 3), "use 2 or 4, or name the grid");
+        assert_eq!(reason("h100", 12), "a host has 8; use 8 or 16, or name the hosts");
     }
 }

@@ -63,12 +63,9 @@ fn target(args: &AutoArgs) -> Result<Arc<Target>> {
             Err(usage(format!("--devices {devices}: {target} has {} devices", target.num_devices())))
         }
         (Chosen::Device(device), Some(devices)) => {
-            Target::with_devices(device, devices).map(Arc::new).ok_or_else(|| {
-                usage(format!(
-                    "--devices {devices}: there is no usual grid of {devices} {} devices",
-                    device.name
-                ))
-            })
+            Target::with_devices(device, devices)
+                .map(Arc::new)
+                .map_err(|error| usage(format!("--devices {devices}: {error}")))
         }
         (Chosen::Device(device), None) => {
             Err(usage(format!("--target {}: use --devices too, as in --devices 16", device.name)))

@@ -30,8 +30,17 @@ const fn ici(bandwidth: f64) -> Link {
     Link { name: Cow::Borrowed("ICI"), bandwidth, latency: HOP }
 }
 
-const fn torus(link: Link, rank: usize, wraps_at: u32, between_slices: Link) -> Network {
-    Network::Torus { link, rank, wraps_at, per_chip: 1, on_chip: ici(0.0), between_slices }
+/// A torus of two dimensions whose largest slice is 16 by 16.
+const fn square(link: Link, between_slices: Link) -> Network {
+    Network::Torus {
+        link,
+        rank: 2,
+        wraps_at: 16,
+        per_chip: 1,
+        largest: &[16, 16],
+        on_chip: ici(0.0),
+        between_slices,
+    }
 }
 
 /// The compiler of all generations whose memory was not compared more closely.
@@ -68,7 +77,7 @@ pub static V5E: TargetSpec = TargetSpec {
     host_bandwidth: PCIE,
     launch: LAUNCH,
     kernel_start: KERNEL_START,
-    network: torus(ici(45e9), 2, 16, data_center(3.125e9)),
+    network: square(ici(45e9), data_center(3.125e9)),
     compiler: COMPILER,
     gpu: None,
 };
@@ -89,6 +98,7 @@ pub(super) static V4: TargetSpec = TargetSpec {
         rank: 3,
         wraps_at: 4,
         per_chip: 2,
+        largest: &[16, 16, 16],
         on_chip: Link { name: Cow::Borrowed("chip"), bandwidth: 300e9, latency: HOP },
         between_slices: data_center(3.125e9),
     },
@@ -107,7 +117,15 @@ pub(super) static V5P: TargetSpec = TargetSpec {
     host_bandwidth: PCIE,
     launch: LAUNCH,
     kernel_start: KERNEL_START,
-    network: torus(ici(90e9), 3, 4, data_center(6.25e9)),
+    network: Network::Torus {
+        link: ici(90e9),
+        rank: 3,
+        wraps_at: 4,
+        per_chip: 1,
+        largest: &[16, 16, 24],
+        on_chip: ici(0.0),
+        between_slices: data_center(6.25e9),
+    },
     compiler: CompilerModel {
         keeps_shared_quotients: true,
         writes_beside_computed: true,
@@ -129,7 +147,7 @@ pub(super) static V6E: TargetSpec = TargetSpec {
     host_bandwidth: 2.0 * PCIE,
     launch: LAUNCH,
     kernel_start: KERNEL_START,
-    network: torus(ici(90e9), 2, 16, data_center(12.5e9)),
+    network: square(ici(90e9), data_center(12.5e9)),
     compiler: COMPILER,
     gpu: None,
 };
@@ -150,6 +168,7 @@ pub(super) static TPU7X: TargetSpec = TargetSpec {
         rank: 3,
         wraps_at: 4,
         per_chip: 2,
+        largest: &[16, 24, 24],
         on_chip: Link { name: Cow::Borrowed("chip"), bandwidth: 600e9, latency: HOP },
         between_slices: data_center(6.25e9),
     },

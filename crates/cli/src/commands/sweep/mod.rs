@@ -124,7 +124,7 @@ fn cases(args: &PlanArgs, module: &Module, kinds: &[&'static TargetSpec]) -> Res
     let mut cases = Vec::new();
     for &spec in kinds {
         for devices in SIZES {
-            let Some(target) = Target::with_devices(spec, devices).map(Arc::new) else { continue };
+            let Ok(target) = Target::with_devices(spec, devices).map(Arc::new) else { continue };
             let meshes = match &given {
                 None if args.how.auto => vec![None],
                 given => meshes(given.as_ref(), devices).into_iter().map(Some).collect(),

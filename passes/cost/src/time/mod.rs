@@ -94,7 +94,7 @@ pub fn estimate(
     order: Option<&[i64]>,
     machine: Machine,
 ) -> TimeEstimate {
-    let mut time = Estimate::new(module, Links::new(target, order), machine).function(func);
+    let mut time = Estimate::new(module, func, Links::new(target, order), machine).function(func);
     time.spans.sort_by(|a, b| a.start.total_cmp(&b.start));
     time
 }
@@ -141,6 +141,18 @@ mod tests {
         assert_eq!(time.spans.len(), 1, "both operations are one kernel");
         close(time.total.seconds, 2.0 * 2.0 * 4096.0 * 4096.0 / 819e9);
         close(time.total.memory_bound, time.total.seconds);
+    }
+
+    #[test]
+    fn constant_results_are_written() {
+        let text = format!(
+            "func.func @main() -> {SQUARE} {{
+            %0 = stablehlo.constant dense<0.0> : {SQUARE}
+            return %0 : {SQUARE} }}"
+        );
+        let time = time(&text, "v5e:2x2");
+        assert_eq!(time.spans.len(), 1);
+        close(time.total.memory_bound, 2.0 * 4096.0 * 4096.0 / 819e9);
     }
 
     fn gathers(target: &str) -> TimeEstimate {

@@ -25,6 +25,8 @@ pub(super) struct Estimate<'m> {
     home: Vec<Option<RegionId>>,
     /// Matmuls and convolutions that belong to a kernel.
     counted: FxHashSet<OpId>,
+    /// Constants that the entry function returns. Unlike others, they are written to memory.
+    returned: FxHashSet<ValueId>,
     calls: usize,
 }
 
@@ -50,7 +52,13 @@ struct Step {
 }
 
 impl<'m> Estimate<'m> {
-    pub(super) fn new(module: &'m Module, links: Links<'m>, machine: Machine) -> Estimate<'m> {
+    /// Prepares the estimate of a program with the entry function `func`.
+    pub(super) fn new(
+        module: &'m Module,
+        func: FuncId,
+        links: Links<'m>,
+        machine: Machine,
+    ) -> Estimate<'m> {
         let mut home = vec![None; module.values.len()];
         for body in module.bodies() {
             let (_, regions) = module.walk_with_regions(body, |_| true);
@@ -62,7 +70,18 @@ impl<'m> Estimate<'m> {
                 }
             }
         }
-        Estimate { module, machine, links, home, counted: FxHashSet::default(), calls: 0 }
+        let last = module.funcs[func].body.and_then(|body| module.regions[body].ops.last());
+        let results = last.map_or(&[][..], |&last| &module.ops[last].operands);
+        let is_constant = |&value: &ValueId| {
+            module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::Constant(_)))
+        };
+        let returned = results.iter().copied().filter(is_constant).collect();
+        Estimate { module, machine, links, home, counted: FxHashSet::default(), returned, calls: 0 }
+    }
+
+    /// Whether an operation makes a constant that the program returns.
+    fn is_returned(&self, op: OpId) -> bool {
+        self.module.ops[op].results.iter().any(|value| self.returned.contains(value))
     }
 
     pub(super) fn function(&mut self, func: FuncId) -> TimeEstimate {
@@ -78,7 +97,7 @@ impl<'m> Estimate<'m> {
         // For each operation, the items whose ends make its results available.
         let mut item_of: FxHashMap<OpId, u32> = FxHashMap::default();
         for &op in &module.regions[region].ops {
-            if fusion.is_fused(op) {
+            if fusion.is_fused(op) && !self.is_returned(op) {
                 continue;
             }
             let scope = Scope {
@@ -155,7 +174,7 @@ impl<'m> Estimate<'m> {
                 }
             }
         }
-        candidates.retain(|value, _| !elsewhere.contains(value));
+        candidates.retain(|value, _| !elsewhere.contains(value) && !self.returned.contains(value));
         let placed = place(&candidates, steps.len(), capacity);
         for step in steps.iter_mut().filter(|step| step.kind == StepKind::Kernel) {
             step.kernel.keep_on_chip(&placed, module, self.machine);
@@ -177,7 +196,7 @@ impl<'m> Estimate<'m> {
             }
         } else if matches!(data.kind, OpKind::While) {
             kind = StepKind::Loop;
-        } else if is_free(&data.kind) {
+        } else if is_free(&data.kind) && !self.is_returned(op) {
             kind = StepKind::Free;
         }
         let inside = self.inside(op, fusion);

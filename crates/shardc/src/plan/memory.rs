@@ -3,38 +3,21 @@
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
-use shardc_ir::{FuncId, TensorType};
-use shardc_passes::cost::memory::{InMemory, LiveBuffer, over_time};
+use shardc_ir::TensorType;
+use shardc_passes::cost::memory::BuffersOverTime;
 use shardc_passes::report::byte_size::bytes_text;
 
-use super::both;
 use super::report::{BufferReport, ClassReport, MemoryReport};
 use crate::explain::classes::ProgramRoles;
 use crate::explain::{OperandClass, SourcePlace};
 use crate::{InterfaceTensor, MemoryEstimate, Output};
-
-/// The temporaries of a partition.
-pub(super) struct Values {
-    /// Those that are live at the peak, largest first.
-    pub(super) at_peak: Vec<InMemory>,
-    /// The number of program points, and all buffers.
-    over_time: (u32, Vec<LiveBuffer>),
-}
-
-impl Values {
-    pub(super) fn of(output: &Output, func: FuncId) -> Values {
-        let (at_peak, over_time) =
-            both(|| output.at_peak(), || over_time(&output.module, func, output.machine));
-        Values { at_peak, over_time }
-    }
-}
 
 /// The memory of a partition. `roles` are those of the program's arguments.
 pub(super) fn report(
     output: &Output,
     memory: &MemoryEstimate,
     roles: &ProgramRoles,
-    values: &Values,
+    temporaries: &BuffersOverTime,
     limit: u64,
 ) -> MemoryReport {
     let mut classes: IndexMap<&str, u64> = IndexMap::new();
@@ -60,17 +43,17 @@ pub(super) fn report(
     if results > 0 {
         classes.insert("results", results);
     }
-    let at_peak = &values.at_peak;
+    let at_peak = &temporaries.at_peak;
     // If all temporaries fit in on-chip memory, the estimate does not count them.
     let is_on_chip = at_peak.iter().map(|group| group.bytes).sum::<u64>() > memory.temporaries;
-    let mut temporaries = 0;
+    let mut listed = 0;
     for group in at_peak {
         let class =
             if is_collective(&group.made_by) { "collective buffers" } else { "activations and gradients" };
         let class = if is_on_chip { "on-chip memory" } else { class };
         if !is_on_chip {
             *classes.entry(class).or_default() += group.bytes;
-            temporaries += group.bytes;
+            listed += group.bytes;
         }
         live.push(BufferReport {
             name: group.made_by.clone(),
@@ -82,7 +65,7 @@ pub(super) fn report(
             ..BufferReport::default()
         });
     }
-    let rest = memory.temporaries.saturating_sub(temporaries);
+    let rest = memory.temporaries.saturating_sub(listed);
     if rest > 0 {
         classes.insert(if is_on_chip { "tables and copies" } else { "fragmentation and copies" }, rest);
     }
@@ -90,7 +73,7 @@ pub(super) fn report(
     let mut classes: Vec<ClassReport> =
         classes.into_iter().map(|(class, bytes)| ClassReport { class: class.to_owned(), bytes }).collect();
     classes.sort_by_key(|class| std::cmp::Reverse(class.bytes));
-    let over_time = OverTime::of(output, &values.over_time, memory.arguments.saturating_add(results));
+    let over_time = OverTime::of(output, temporaries, memory.arguments.saturating_add(results));
     MemoryReport {
         limit,
         low: memory.low,
@@ -119,9 +102,9 @@ struct OverTime {
 
 impl OverTime {
     /// The memory over time, on top of `arguments` bytes that are live all the time.
-    fn of(output: &Output, values: &(u32, Vec<LiveBuffer>), arguments: u64) -> OverTime {
+    fn of(output: &Output, temporaries: &BuffersOverTime, arguments: u64) -> OverTime {
         let module = &output.module;
-        let (points, mut all) = (values.0, values.1.clone());
+        let (points, mut all) = (temporaries.steps, temporaries.buffers.clone());
         let mut changes: BTreeMap<usize, i64> = BTreeMap::from([(0, signed(arguments))]);
         for buffer in &all {
             *changes.entry(buffer.first as usize).or_default() += signed(buffer.bytes);

@@ -40,6 +40,7 @@ use std::sync::Arc;
 use std::thread;
 
 use shardc_ir::{Diagnostic, FuncId, Module};
+use shardc_passes::cost::memory::over_time;
 use shardc_passes::cost::time::{TimeEstimate, estimate, ideal_seconds};
 use shardc_target::{Number, Target};
 
@@ -150,8 +151,10 @@ impl Compiler {
         if output.num_devices() != target.num_devices() {
             return Err(wrong_devices(output.num_devices(), target).into());
         }
-        let (values, measured) =
-            both(|| memory::Values::of(&output, func), || Measured::of(&output, func, target));
+        let (temporaries, measured) = both(
+            || over_time(&output.module, func, output.machine),
+            || Measured::of(&output, func, target),
+        );
         // The program may have unused and equal products, and a partition may repeat products.
         let whole = module.entry().map_or(0.0, |func| ideal_seconds(&module, func, target.spec()));
         let ideal =
@@ -166,7 +169,7 @@ impl Compiler {
                 peak_flops: target.spec().peaks.of(Number::F16),
             },
             mesh: communication::mesh(&output, target),
-            memory: memory::report(&output, &measured.memory, &roles, &values, options.limit()),
+            memory: memory::report(&output, &measured.memory, &roles, &temporaries, options.limit()),
             communication: communication::report(&output, &measured.time, target),
             time: time::report(&output, &measured.time, ideal),
             notes: vec![
@@ -176,7 +179,7 @@ impl Compiler {
         };
         if options.changes {
             report.changes =
-                changes::find(&compiler, &module, (&output, &measured), &values.at_peak, options);
+                changes::find(&compiler, &module, (&output, &measured), &temporaries.at_peak, options);
         }
         Ok(Plan { output, report })
     }

@@ -30,11 +30,15 @@ pub struct InMemory {
 #[must_use]
 pub fn at_peak(module: &Module, func: FuncId, machine: Machine) -> Vec<InMemory> {
     let Some(body) = module.funcs[func].body else { return Vec::new() };
-    let peak = Estimate::new(module, func, body, machine.into(), &|_| 0).peak(body);
+    grouped(module, &Estimate::new(module, func, body, machine.into(), &|_| 0).peak(body).alive)
+}
+
+/// Groups the temporaries at the peak, the largest group first.
+pub(super) fn grouped(module: &Module, alive: &[Alive]) -> Vec<InMemory> {
     let name = |op: OpId| module.ops[op].kind.name().to_owned();
     let mut groups: Vec<InMemory> = Vec::new();
     let mut known: FxHashMap<(String, String, Option<String>), usize> = FxHashMap::default();
-    for Alive { bytes, value, made_by, kept_until } in peak.alive {
+    for &Alive { bytes, value, made_by, kept_until } in alive {
         // A buffer without a value is a copy that the compiler inserts, or the memory of a called function. Such a buffer is not listed.
         let Some(value) = value else { continue };
         let ty = module.types.display(module.values[value].ty);

@@ -10,7 +10,7 @@
 //!
 //! The interval reaches as far below and above the expected value as the sum of these effects.
 
-use shardc_ir::{FuncId, Module, OpId, RegionId};
+use shardc_ir::RegionId;
 
 use super::rules::{Lean, Model, Rule};
 use super::stages::{Estimate, Peak};
@@ -65,16 +65,17 @@ impl HeapInterval {
     }
 }
 
-/// Returns the interval of the heap size whose peak under `model` is `peak`.
+/// Returns the interval of the heap size whose peak under `model` is `peak`, which `estimate` computed.
 pub(super) fn interval(
-    module: &Module,
-    func: FuncId,
+    estimate: &mut Estimate<'_>,
     body: RegionId,
     model: Model,
-    of_call: &dyn Fn(OpId) -> u64,
     peak: &Peak,
 ) -> HeapInterval {
-    let heap_of = |model: Model| size(model, &Estimate::new(module, func, body, model, of_call).peak(body));
+    let mut heap_of = |model: Model| {
+        estimate.restart(body, model);
+        size(model, &estimate.peak(body))
+    };
     let expected = size(model, peak);
     let mut heap = HeapInterval { low: expected, expected, high: expected, width: Width::default() };
     let kept = heap_of(Model { lean: Lean::Keep, ..model });

@@ -18,7 +18,7 @@
 //!
 //! A call of a separately partitioned function also needs the memory of that function's temporaries.
 //!
-//! [`at_peak`] lists the live values at the peak, by the source lines that produced them.
+//! [`at_peak`] lists the live values at the peak, by the source lines that produced them, and [`over_time`] all buffers.
 //!
 //! docs/QUALITY.md compares the estimate with the TPU compiler.
 
@@ -54,7 +54,7 @@ pub use self::interval::Width;
 use self::interval::interval;
 pub use self::kernels::Fusion;
 pub use self::machine::Machine;
-pub use self::over_time::{LiveBuffer, over_time};
+pub use self::over_time::{BuffersOverTime, LiveBuffer, over_time};
 pub use self::print::stage_text;
 pub use self::rules::{Model, RULES, Rule, RuleInfo, RuleSet, Stage};
 use self::stages::{Estimate, Moment};
@@ -102,7 +102,8 @@ pub fn need(module: &Module, func: FuncId, model: impl Into<Model>) -> Need {
 fn need_with_calls(module: &Module, func: FuncId, model: Model, of_call: &dyn Fn(OpId) -> u64) -> Need {
     let Some(body) = module.funcs[func].body else { return Need::default() };
     let Model { machine, rules, .. } = model;
-    let peak = Estimate::new(module, func, body, model, of_call).peak(body);
+    let mut stages = Estimate::new(module, func, body, model, of_call);
+    let peak = stages.peak(body);
     let size = |ty: TypeId| module.types.stored(ty).map_or(0, |ty| machine.bytes_of_argument(ty));
     let data = &module.funcs[func];
     let in_device_memory = |attrs: &[AttrDict], i: usize| attrs.get(i).is_none_or(|attrs| !is_on_host(attrs));
@@ -125,7 +126,7 @@ fn need_with_calls(module: &Module, func: FuncId, model: Model, of_call: &dyn Fn
     let aliased = aliased(module, func);
     let (aliases, host_aliases) = sizes(&data.results, &data.res_attrs, &|i| aliased.contains(&i));
     let host = host_arguments.saturating_add(host_outputs.saturating_sub(host_aliases));
-    let mut heap = interval(module, func, body, model, of_call, &peak);
+    let mut heap = interval(&mut stages, body, model, &peak);
     if rules.contains(Rule::FastMemory) && machine.has_fast_memory_for(peak.bytes) {
         let on_device = aliased.iter().filter(|&&i| in_device_memory(&data.res_attrs, i)).count();
         heap = tables::interval(tables::bytes(module, func, body, on_device), &heap, machine);

@@ -2,6 +2,7 @@
 
 use shardc_ir::{FuncId, Module, ValueId};
 
+use super::in_memory::{InMemory, grouped};
 use super::machine::Machine;
 use super::stages::Estimate;
 
@@ -18,12 +19,23 @@ pub struct LiveBuffer {
     pub last: u32,
 }
 
-/// Returns the number of steps of a function, and the buffers of its temporaries in the order of their definition.
+/// The buffers of a function over time.
+#[derive(Clone, Debug, Default)]
+pub struct BuffersOverTime {
+    /// The number of steps.
+    pub steps: u32,
+    /// The buffers of temporaries, in the order of their definition.
+    pub buffers: Vec<LiveBuffer>,
+    /// The temporaries that are live at the peak, as [`at_peak`](super::at_peak) returns them.
+    pub at_peak: Vec<InMemory>,
+}
+
+/// Returns the temporaries of a function with local types on a machine, over time and at the peak.
 #[must_use]
-pub fn over_time(module: &Module, func: FuncId, machine: Machine) -> (u32, Vec<LiveBuffer>) {
-    let Some(body) = module.funcs[func].body else { return (0, Vec::new()) };
-    let timeline = Estimate::new(module, func, body, machine.into(), &|_| 0).peak(body).timeline;
-    let buffers = timeline.buffers.iter().filter(|buffer| buffer.bytes > 0).map(|buffer| LiveBuffer {
+pub fn over_time(module: &Module, func: FuncId, machine: Machine) -> BuffersOverTime {
+    let Some(body) = module.funcs[func].body else { return BuffersOverTime::default() };
+    let peak = Estimate::new(module, func, body, machine.into(), &|_| 0).peak(body);
+    let buffers = peak.timeline.buffers.iter().filter(|buffer| buffer.bytes > 0).map(|buffer| LiveBuffer {
         bytes: buffer.bytes,
         value: buffer.value,
         first: buffer.first,
@@ -31,7 +43,7 @@ pub fn over_time(module: &Module, func: FuncId, machine: Machine) -> (u32, Vec<L
     });
     let mut buffers: Vec<LiveBuffer> = buffers.collect();
     buffers.sort_by_key(|buffer| buffer.first);
-    (timeline.steps, buffers)
+    BuffersOverTime { steps: peak.timeline.steps, buffers, at_peak: grouped(module, &peak.alive) }
 }
 
 #[cfg(test)]
@@ -46,9 +58,11 @@ mod tests {
             %2 = stablehlo.cholesky %1, lower = true : tensor<16x16xf32>
             return %2 : tensor<16x16xf32> }";
         let module = shardc_stablehlo::parse(text).unwrap();
-        let (steps, buffers) = over_time(&module, module.entry().unwrap(), Machine::of("cpu"));
+        let BuffersOverTime { steps, buffers, at_peak } =
+            over_time(&module, module.entry().unwrap(), Machine::of("cpu"));
         assert!(steps >= 3);
         let ranges: Vec<_> = buffers.iter().map(|buffer| (buffer.bytes, buffer.first, buffer.last)).collect();
         assert_eq!(ranges, [(1024, 1, 2), (1024, 2, 3)]);
+        assert_eq!((at_peak.len(), at_peak[0].count, at_peak[0].bytes), (1, 2, 2048));
     }
 }

@@ -92,6 +92,18 @@ impl<'m> Estimate<'m> {
         }
     }
 
+    /// Clears the results of the stages, for another run with other rules of scheduling and another lean of fusion. Layouts stay as they are,
+    /// because they do not depend on these.
+    pub(super) fn restart(&mut self, body: RegionId, model: Model) {
+        self.program.rules = model.rules;
+        self.program.lean = model.lean;
+        self.fused.fill(false);
+        self.readers.fill(0);
+        self.last.fill((body, 0));
+        self.step.fill((body, 0));
+        self.ready.fill(0);
+    }
+
     /// Returns the peak of temporaries of a function body. Arguments and results are not temporaries.
     pub(super) fn peak(&mut self, body: RegionId) -> Peak {
         let region = &self.module.regions[body];

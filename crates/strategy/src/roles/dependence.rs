@@ -1,7 +1,7 @@
 //! Computes the arguments, or other chosen values, that each value of a function depends on.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{DTypeClass, Module, OpId, OpKind, RegionId, ValueDef, ValueId};
+use shardc_ir::{DTypeClass, Module, OpId, OpKind, RegionId, SecondaryMap, ValueDef, ValueId};
 
 use crate::flow::{reads, yielded};
 
@@ -68,7 +68,8 @@ pub(crate) struct Dependence<'m> {
     through: Through,
     /// Loops for which only dependences within one iteration are computed.
     once: FxHashSet<OpId>,
-    of: FxHashMap<ValueId, Arguments>,
+    /// The sets, by value; empty sets have no memory.
+    of: SecondaryMap<ValueId, Arguments>,
 }
 
 impl<'m> Dependence<'m> {
@@ -96,10 +97,11 @@ impl<'m> Dependence<'m> {
         values: impl IntoIterator<Item = (ValueId, Arguments)>,
         once: FxHashSet<OpId>,
     ) -> Self {
-        let mut out = Dependence { module, through, once, of: FxHashMap::default() };
+        let of = SecondaryMap::with_capacity(module.values.len());
+        let mut out = Dependence { module, through, once, of };
         for (value, arguments) in values {
             if out.counts(value) {
-                out.of.entry(value).or_default().add(&arguments);
+                out.of[value].add(&arguments);
             }
         }
         out.region(body);
@@ -108,7 +110,7 @@ impl<'m> Dependence<'m> {
 
     /// Returns the arguments that a value depends on.
     pub(crate) fn of(&self, value: ValueId) -> Arguments {
-        self.of.get(&value).cloned().unwrap_or_default()
+        self.of[value].clone()
     }
 
     fn counts(&self, value: ValueId) -> bool {
@@ -120,8 +122,8 @@ impl<'m> Dependence<'m> {
         if !self.counts(to) {
             return false;
         }
-        let Some(more) = self.of.get(&from).cloned() else { return false };
-        self.of.entry(to).or_default().add(&more)
+        let more = self.of[from].clone();
+        self.of[to].add(&more)
     }
 
     fn region(&mut self, region: RegionId) -> bool {
@@ -192,14 +194,18 @@ impl<'m> Dependence<'m> {
                 let inner = data.regions.iter().flat_map(|&region| module.walk(region));
                 let read = inner.flat_map(|op| module.ops[op].operands.iter());
                 for value in data.operands.iter().chain(read) {
-                    if let Some(more) = self.of.get(value) {
-                        all.add(more);
-                    }
+                    all.add(&self.of[*value]);
                 }
                 let mut grew = false;
-                for &result in &data.results {
-                    if self.counts(result) {
-                        grew |= self.of.entry(result).or_default().add(&all);
+                for (left, &result) in (0..data.results.len()).rev().zip(&data.results) {
+                    if !self.counts(result) {
+                        continue;
+                    }
+                    if left == 0 && self.of[result].is_empty() {
+                        grew |= !all.is_empty();
+                        self.of[result] = std::mem::take(&mut all);
+                    } else {
+                        grew |= self.of[result].add(&all);
                     }
                 }
                 grew

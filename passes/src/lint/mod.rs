@@ -17,6 +17,7 @@ mod axes;
 mod groups;
 mod parameters;
 mod redundant;
+mod replicas;
 mod reshards;
 mod run;
 mod subject;
@@ -146,6 +147,12 @@ pub const LINTS: &[Lint] = &[
         code: "SH0913",
         about: "arguments are sharded, but every operation is computed on replicated values",
         check: Check::Planned(values::everything),
+    },
+    Lint {
+        name: "several-replicas",
+        code: "SH0914",
+        about: "the program is for several replicas, as after partitioning",
+        check: Check::Annotated(replicas::several),
     },
 ];
 

@@ -6,10 +6,10 @@
 use shardc_ir::{Diagnostic, FuncId, Module};
 
 use super::subject::{Facts, Subject};
-use super::{LintOptions, annotations, axes, uneven};
+use super::{LintOptions, annotations, axes, replicas, uneven};
 
 /// Returns warnings about unintended annotations of a program whose calls are inlined: a mesh along which nothing is sharded (`SH0911`),
-/// and dimensions with fewer elements than blocks (`SH0912`; of size one, `SH0903`).
+/// dimensions with fewer elements than blocks (`SH0912`; of size one, `SH0903`), and a program that is partitioned already (`SH0914`).
 #[must_use]
 pub fn not_meant(module: &Module, func: FuncId) -> Vec<Diagnostic> {
     let Some(body) = module.funcs[func].body else { return Vec::new() };
@@ -21,5 +21,6 @@ pub fn not_meant(module: &Module, func: FuncId) -> Vec<Diagnostic> {
     of("SH0911", axes::nothing_split(&subject))
         .chain(of("SH0912", uneven::more_parts_than_elements(&subject)))
         .chain(of("SH0903", annotations::of_size_one(&subject)))
+        .chain(of("SH0914", replicas::several(&subject)))
         .collect()
 }

@@ -70,6 +70,12 @@ function memorySection() {
     picture.append(s("line", { x1: L, x2: W - 10, y1: y(memory.limit), y2: y(memory.limit), class: "limit" }),
       s("text", { x: W - 12, y: y(memory.limit) - 5, "text-anchor": "end", class: "limit-text" }, "limit " + bytes(memory.limit)));
   }
+  // The estimate of the peak has bytes that belong to no buffer: gaps between buffers, and copies.
+  const gaps = memory.expected - steps.total.reduce((most, amount) => Math.max(most, amount), 0);
+  if (gaps > 0) {
+    picture.append(s("line", { x1: L, x2: W - 10, y1: y(memory.expected), y2: y(memory.expected), class: "expected" }),
+      s("text", { x: L + 6, y: y(memory.expected) - 5 }, "peak with fragmentation and copies " + bytes(memory.expected)));
+  }
   picture.append(s("text", { x: L, y: H - 8 }, "0"), s("text", { x: W - 10, y: H - 8, "text-anchor": "end" }, "program point " + count(steps.points - 1)));
   const line = s("line", { y1: 10, y2: H - B, class: "cursor" });
   picture.append(line);

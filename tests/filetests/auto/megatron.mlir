@@ -3,7 +3,7 @@
 // RUN: shardc auto %s --target v5e:2x2 -o %t | FileCheck %s
 // RUN: shardc partition %t --target v5e:2x2 -o - | FileCheck %s --check-prefix=SPMD
 
-// CHECK: w: {{.*}} 4096x16384 as -,tensor
+// CHECK: w: parameter 4096x16384 as -,tensor
 // CHECK: v: {{.*}} 16384x4096 as tensor,-
 // SPMD-NOT: all_gather
 // SPMD: reduce_scatter

@@ -15,7 +15,7 @@ use super::AutoOptions;
 use super::candidate::{Candidate, Dims, Purpose};
 use super::groups::{Group, groups};
 use crate::plan::wrong_devices;
-use crate::{Compiler, Error};
+use crate::{Annotation, Compiler, Error};
 
 /// The program, and what is known about it before the search.
 pub(super) struct Problem {
@@ -32,6 +32,8 @@ pub(super) struct Problem {
     pub(super) mesh: Option<MeshId>,
     /// The purposes of axes that have an effect on this program.
     pub(super) purposes: Vec<Purpose>,
+    /// Annotations that name no axis, which hold on every mesh that is tried. Those of a given mesh are in the module.
+    unsharded: Vec<Annotation>,
 }
 
 /// A program that is annotated according to a candidate.
@@ -93,21 +95,30 @@ impl Problem {
                 }
                 annotate_on(&mut module, mesh, &options.annotations).map_err(Error::Diagnostics)?;
             }
-            None if options.annotations.is_empty() => {}
             None => {
-                let message =
-                    "annotations name axes of a mesh, but neither the options nor the program have one";
-                return Err(Diagnostic::invalid("SH0332", message).hint("set the mesh too").into());
+                if options.annotations.iter().any(Annotation::names_axes) {
+                    let message =
+                        "annotations name axes of a mesh, but neither the options nor the program have one";
+                    return Err(Diagnostic::invalid("SH0332", message).hint("set the mesh too").into());
+                }
             }
         }
+        let unsharded = if mesh.is_none() { options.annotations.clone() } else { Vec::new() };
         inline_calls(&mut module).map_err(Error::Diagnostics)?;
         let Some(func) = module.entry() else { return Err(module.no_entry().into()) };
         let roles = roles_of_any(&module).map_err(Error::Diagnostics)?;
-        let groups = groups(&module, func, &roles);
+        // Groups see the annotations on some mesh; shardings without axes do not depend on it.
+        let mut seen = module.clone();
+        if !unsharded.is_empty() {
+            let any = seen.add_mesh("mesh", Candidate::new(Vec::new(), Sharding::NoShard).mesh());
+            annotate_on(&mut seen, any, &unsharded).map_err(Error::Diagnostics)?;
+        }
+        let groups = groups(&seen, func, &roles);
         let compiler = compiler.clone().target(Arc::clone(&target));
         let limit = options.limit();
         let purposes = vec![Purpose::Data];
-        let mut problem = Problem { compiler, module, func, roles, groups, target, limit, mesh, purposes };
+        let mut problem =
+            Problem { compiler, module, func, roles, groups, target, limit, mesh, purposes, unsharded };
         problem.purposes.extend(problem.effective_purposes());
         Ok(problem)
     }
@@ -157,6 +168,7 @@ impl Problem {
             }
             None => module.add_mesh("mesh", mesh.clone()),
         };
+        annotate_on(&mut module, id, &self.unsharded).map_err(Error::Diagnostics)?;
         for (&group, dims) in &candidate.placed {
             self.place(&mut module, id, &self.groups[group], dims);
         }

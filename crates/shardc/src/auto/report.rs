@@ -5,6 +5,7 @@
 use serde::Serialize;
 use shardc_ir::{AxisRef, Mesh, Module};
 use shardc_passes::annotations::spec::MeshSpec;
+use shardc_strategy::Role;
 
 use super::AutoOptions;
 use super::bound::bound;
@@ -188,7 +189,7 @@ fn arguments(problem: &Problem, module: &Module) -> Vec<ArgumentReport> {
         ArgumentReport {
             arguments: fold(names.iter().map(String::as_str)).into_iter().map(|folded| folded.text).collect(),
             count: group.members.len(),
-            role: group.role.map_or_else(|| "result".to_owned(), |role| role.to_string()),
+            role: role_text(problem, group.role),
             shape: group.shape.clone(),
             spec: sharding.map_or_else(
                 || "-,...".to_owned(),
@@ -198,6 +199,15 @@ fn arguments(problem: &Problem, module: &Module) -> Vec<ArgumentReport> {
         }
     });
     groups.collect()
+}
+
+/// The role of the members of a group. In a program that does not train, parameters are not called frozen.
+fn role_text(problem: &Problem, role: Option<Role>) -> String {
+    match role {
+        None => "result".to_owned(),
+        Some(Role::FrozenParameter) if !problem.trains() => Role::Parameter.to_string(),
+        Some(role) => role.to_string(),
+    }
 }
 
 /// The names of the members of a group.

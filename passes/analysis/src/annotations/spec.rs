@@ -308,6 +308,12 @@ pub struct Annotation {
 }
 
 impl Annotation {
+    /// Whether the spec names an axis of a mesh.
+    #[must_use]
+    pub fn names_axes(&self) -> bool {
+        self.spec.dims.iter().any(|(axes, _)| !axes.is_empty())
+    }
+
     /// Parses an argument or result and its partition spec.
     ///
     /// # Errors

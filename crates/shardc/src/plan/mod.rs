@@ -151,10 +151,9 @@ impl Compiler {
         if output.num_devices() != target.num_devices() {
             return Err(wrong_devices(output.num_devices(), target).into());
         }
-        let (temporaries, measured) = both(
-            || over_time(&output.module, func, output.machine),
-            || Measured::of(&output, func, target),
-        );
+        let (temporaries, time) =
+            both(|| over_time(&output.module, func, output.machine), || output.time(func, target));
+        let measured = Measured { memory: temporaries.estimate, time };
         // The program may have unused and equal products, and a partition may repeat products.
         let whole = module.entry().map_or(0.0, |func| ideal_seconds(&module, func, target.spec()));
         let ideal =

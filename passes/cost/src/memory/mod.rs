@@ -57,7 +57,7 @@ pub use self::machine::Machine;
 pub use self::over_time::{BuffersOverTime, LiveBuffer, over_time};
 pub use self::print::stage_text;
 pub use self::rules::{Model, RULES, Rule, RuleInfo, RuleSet, Stage};
-use self::stages::{Estimate, Moment};
+use self::stages::{Estimate, Moment, Peak};
 
 /// The memory that a program needs on one device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,7 +100,17 @@ pub fn need(module: &Module, func: FuncId, model: impl Into<Model>) -> Need {
 /// Returns the memory that a function needs on a machine, including that of separately partitioned functions that it calls. `of_call`
 /// returns the bytes of temporaries of the function that an operation calls, or 0.
 fn need_with_calls(module: &Module, func: FuncId, model: Model, of_call: &dyn Fn(OpId) -> u64) -> Need {
-    let Some(body) = module.funcs[func].body else { return Need::default() };
+    need_and_peak(module, func, model, of_call).0
+}
+
+/// Returns the memory that a function needs, and the peak of its temporaries.
+fn need_and_peak(
+    module: &Module,
+    func: FuncId,
+    model: Model,
+    of_call: &dyn Fn(OpId) -> u64,
+) -> (Need, Peak) {
+    let Some(body) = module.funcs[func].body else { return <(Need, Peak)>::default() };
     let Model { machine, rules, .. } = model;
     let mut stages = Estimate::new(module, func, body, model, of_call);
     let peak = stages.peak(body);
@@ -143,7 +153,7 @@ fn need_with_calls(module: &Module, func: FuncId, model: Model, of_call: &dyn Fn
         width: heap.width,
         host,
     };
-    Need { estimate, at: peak.at }
+    (Need { estimate, at: peak.at.clone() }, peak)
 }
 
 /// Whether an argument or a result with these attributes is in host memory.

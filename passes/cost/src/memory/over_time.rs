@@ -4,7 +4,7 @@ use shardc_ir::{FuncId, Module, ValueId};
 
 use super::in_memory::{InMemory, grouped};
 use super::machine::Machine;
-use super::stages::Estimate;
+use super::{MemoryEstimate, need_and_peak};
 
 /// A buffer for a temporary, on the time line of the whole function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub struct LiveBuffer {
 /// The buffers of a function over time.
 #[derive(Clone, Debug, Default)]
 pub struct BuffersOverTime {
+    /// The memory that the function needs, as [`estimate`](super::estimate) returns it.
+    pub estimate: MemoryEstimate,
     /// The number of steps.
     pub steps: u32,
     /// The buffers of temporaries, in the order of their definition.
@@ -30,11 +32,10 @@ pub struct BuffersOverTime {
     pub at_peak: Vec<InMemory>,
 }
 
-/// Returns the temporaries of a function with local types on a machine, over time and at the peak.
+/// Returns the memory that a function with local types needs on a machine, and its temporaries over time and at the peak.
 #[must_use]
 pub fn over_time(module: &Module, func: FuncId, machine: Machine) -> BuffersOverTime {
-    let Some(body) = module.funcs[func].body else { return BuffersOverTime::default() };
-    let peak = Estimate::new(module, func, body, machine.into(), &|_| 0).peak(body);
+    let (need, peak) = need_and_peak(module, func, machine.into(), &|_| 0);
     let buffers = peak.timeline.buffers.iter().filter(|buffer| buffer.bytes > 0).map(|buffer| LiveBuffer {
         bytes: buffer.bytes,
         value: buffer.value,
@@ -43,7 +44,12 @@ pub fn over_time(module: &Module, func: FuncId, machine: Machine) -> BuffersOver
     });
     let mut buffers: Vec<LiveBuffer> = buffers.collect();
     buffers.sort_by_key(|buffer| buffer.first);
-    BuffersOverTime { steps: peak.timeline.steps, buffers, at_peak: grouped(module, &peak.alive) }
+    BuffersOverTime {
+        estimate: need.estimate,
+        steps: peak.timeline.steps,
+        buffers,
+        at_peak: grouped(module, &peak.alive),
+    }
 }
 
 #[cfg(test)]
@@ -58,9 +64,9 @@ mod tests {
             %2 = stablehlo.cholesky %1, lower = true : tensor<16x16xf32>
             return %2 : tensor<16x16xf32> }";
         let module = shardc_stablehlo::parse(text).unwrap();
-        let BuffersOverTime { steps, buffers, at_peak } =
+        let BuffersOverTime { estimate, steps, buffers, at_peak } =
             over_time(&module, module.entry().unwrap(), Machine::of("cpu"));
-        assert!(steps >= 3);
+        assert!(steps >= 3 && estimate.temporaries == 2048);
         let ranges: Vec<_> = buffers.iter().map(|buffer| (buffer.bytes, buffer.first, buffer.last)).collect();
         assert_eq!(ranges, [(1024, 1, 2), (1024, 2, 3)]);
         assert_eq!((at_peak.len(), at_peak[0].count, at_peak[0].bytes), (1, 2, 2048));

@@ -62,11 +62,9 @@ fn target(args: &AutoArgs) -> Result<Arc<Target>> {
         (Chosen::Target(target), Some(devices)) => {
             Err(usage(format!("--devices {devices}: {target} has {} devices", target.num_devices())))
         }
-        (Chosen::Device(device), Some(devices)) => {
-            Target::with_devices(device, devices)
-                .map(Arc::new)
-                .map_err(|error| usage(format!("--devices {devices}: {error}")))
-        }
+        (Chosen::Device(device), Some(devices)) => Target::with_devices(device, devices)
+            .map(Arc::new)
+            .map_err(|error| usage(format!("--devices {devices}: {error}"))),
         (Chosen::Device(device), None) => {
             Err(usage(format!("--target {}: use --devices too, as in --devices 16", device.name)))
         }

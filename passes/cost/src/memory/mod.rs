@@ -104,12 +104,7 @@ fn need_with_calls(module: &Module, func: FuncId, model: Model, of_call: &dyn Fn
 }
 
 /// Returns the memory that a function needs, and the peak of its temporaries.
-fn need_and_peak(
-    module: &Module,
-    func: FuncId,
-    model: Model,
-    of_call: &dyn Fn(OpId) -> u64,
-) -> (Need, Peak) {
+fn need_and_peak(module: &Module, func: FuncId, model: Model, of_call: &dyn Fn(OpId) -> u64) -> (Need, Peak) {
     let Some(body) = module.funcs[func].body else { return <(Need, Peak)>::default() };
     let Model { machine, rules, .. } = model;
     let mut stages = Estimate::new(module, func, body, model, of_call);

@@ -53,12 +53,7 @@ struct Step {
 
 impl<'m> Estimate<'m> {
     /// Prepares the estimate of a program with the entry function `func`.
-    pub(super) fn new(
-        module: &'m Module,
-        func: FuncId,
-        links: Links<'m>,
-        machine: Machine,
-    ) -> Estimate<'m> {
+    pub(super) fn new(module: &'m Module, func: FuncId, links: Links<'m>, machine: Machine) -> Estimate<'m> {
         let mut home = vec![None; module.values.len()];
         for body in module.bodies() {
             let (_, regions) = module.walk_with_regions(body, |_| true);

@@ -116,7 +116,7 @@ pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>)
 fn targets(device: &'static TargetSpec) -> impl Iterator<Item = Devices> {
     let least = if device.kind == DeviceKind::Tpu { 4 } else { 1 };
     let sizes = std::iter::successors(Some(least), |n| Some(2 * n)).take_while(|&n| n <= MOST_DEVICES);
-    sizes.filter_map(move |n| Devices::with_devices(device, n))
+    sizes.filter_map(move |n| Devices::with_devices(device, n).ok())
 }
 
 /// A partitioned step, and the memory that a device needs for it.

@@ -1,4 +1,4 @@
-// Shardy's manual computations have only sums as unreduced results: other addends leave it along a new dimension, and are reduced outside.
+// Shardy's manual computations have only sums as unreduced results: other terms leave it along a new dimension, and are reduced outside.
 // RUN: shardc partition %s --manual-computation -o - | FileCheck %s
 
 // CHECK: %[[A:.*]] = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>]

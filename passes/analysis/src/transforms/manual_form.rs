@@ -156,7 +156,7 @@ fn wrap(
 ) {
     let res_shardings = spec.out_shardings.clone();
     let mut types = results.clone();
-    let stacked = stack_addends(module, local, &mut spec, &mut types);
+    let stacked = stack_terms(module, local, &mut spec, &mut types);
     let body = module.add_region(&params);
     let locs = module.regions[local].arg_locs.clone();
     module.regions[body].arg_locs = locs;
@@ -190,10 +190,10 @@ fn wrap(
     func.res_shardings = res_shardings.into_iter().map(Into::into).collect();
 }
 
-/// Gives results that are unreduced by another reduction than a sum a new first dimension, in which each device has its addend, because Shardy's manual
+/// Gives results that are unreduced by another reduction than a sum a new first dimension, in which each device has its term, because Shardy's manual
 /// computations have only sums as unreduced results. Returns these results with their reductions: reduced over the new dimension, they are
 /// unreduced again, without communication.
-fn stack_addends(
+fn stack_terms(
     module: &mut Module,
     local: RegionId,
     spec: &mut ManualSpec,
@@ -215,8 +215,8 @@ fn stack_addends(
             continue;
         }
         let mesh = found.mesh;
-        let addends = module.meshes[mesh].axes_size(&found.unreduced);
-        let global: Vec<i64> = std::iter::once(addends).chain(global.shape.iter().copied()).collect();
+        let terms = module.meshes[mesh].axes_size(&found.unreduced);
+        let global: Vec<i64> = std::iter::once(terms).chain(global.shape.iter().copied()).collect();
         let block: Vec<i64> = std::iter::once(1).chain(block.shape.iter().copied()).collect();
         let mut b = Builder::new(module);
         let dims = (1..block.len() as u32).collect();

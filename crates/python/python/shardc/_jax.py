@@ -141,7 +141,7 @@ def jit(
     >>> shardc.jit(lambda x: x.sum(axis=1))(x).sharding.spec
     P('data',)
     """
-    own = {"strict": strict, "target": target, "combine_bytes": combine_bytes, "rules": rules, "warn": warn, "fallback": fallback}
+    own: dict[str, Any] = {"strict": strict, "target": target, "combine_bytes": combine_bytes, "rules": rules, "warn": warn, "fallback": fallback}
     if fun is None:
         return functools.partial(jit, **own, **jit_options)
     number = _Options.of(own).number
@@ -174,7 +174,7 @@ def jax_plugin(
     ...     jax.jit(lambda x: x + 1)(1)
     Array(2, dtype=int32, weak_type=True)
     """
-    options = {"strict": strict, "target": target, "combine_bytes": combine_bytes, "rules": rules, "warn": warn, "fallback": fallback}
+    options: dict[str, Any] = {"strict": strict, "target": target, "combine_bytes": combine_bytes, "rules": rules, "warn": warn, "fallback": fallback}
     with _PLUGIN(_Options.of(options)):
         yield
 

@@ -4,12 +4,16 @@
 // RUN: shardc plan %s --smallest-slice v5e --memory 1MiB > %t; test $? = 1
 // RUN: FileCheck %s --check-prefix=NONE --input-file=%t
 // RUN: not shardc plan %s --sweep v5e --price 3 2>&1 | FileCheck %s --check-prefix=PRICE
+// RUN: not shardc plan %s --sweep v5e --html %t.html 2>&1 | FileCheck %s --check-prefix=ONE
+// RUN: not shardc plan %s --smallest-slice v5e --trace %t.json 2>&1 | FileCheck %s --check-prefix=ONE
+// RUN: not shardc plan %s --smallest-slice v5e --fits 2>&1 | FileCheck %s --check-prefix=ONE
 
 // CHECK: target devices mesh strategy memory (at most) fits time device time MFU price device time per sample
 // CHECK-DAG: h100:8 8 data=8
 // CHECK-DAG: v5e:2x2 4 data=4
 // SMALLEST: v5e:2x4 8 data=8
 // NONE: no target of this kind with 4 to 256 devices has enough memory
+// ONE: cannot be used with
 // PRICE: --price: expected KIND=PRICE, as in v5e=1.2
 
 sdy.mesh @mesh = <["data"=4]>

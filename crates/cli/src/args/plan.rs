@@ -40,12 +40,12 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Write the plan and the explanation of all shardings to a file as an HTML page; - for standard output
-    #[arg(long, value_name = "FILE", requires = "target")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sweep", "smallest_slice"])]
     pub(crate) html: Option<PathBuf>,
     /// Write the schedule to a file as a trace for ui.perfetto.dev; - for standard output
-    #[arg(long, value_name = "FILE", requires = "target")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sweep", "smallest_slice"])]
     pub(crate) trace: Option<PathBuf>,
     /// Only answer whether the program fits: exit code 0 if it does, 1 if not
-    #[arg(long, requires = "target")]
+    #[arg(long, conflicts_with_all = ["sweep", "smallest_slice"])]
     pub(crate) fits: bool,
 }

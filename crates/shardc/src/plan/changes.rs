@@ -1,17 +1,18 @@
 //! Changes that make a program fit or make it faster, each measured on a partition of its own.
 
+use std::collections::HashSet;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use indexmap::{IndexMap, IndexSet};
-use shardc_ir::Module;
+use shardc_ir::{Module, ValueId};
 use shardc_passes::annotations::spec::Annotation;
 use shardc_passes::cost::memory::InMemory;
-use shardc_passes::cost::time::Span;
 use shardc_passes::report::byte_size::bytes_text;
 
 use super::memory::is_collective;
+use super::rematerialize::rematerialize;
 use super::report::ChangeReport;
 use super::{Measured, PlanOptions};
 use crate::folding::with_wildcards;
@@ -42,6 +43,8 @@ enum Apply {
     CombineBytes(u64),
     MemoryBytes(u64),
     OrderDevices,
+    /// Replaces the partitioned program.
+    Replace(Box<Module>),
 }
 
 /// Finds changes; the best are first. If the program does not fit, those that save the most memory are.
@@ -58,8 +61,8 @@ pub(super) fn find(
     candidates.extend(resharded(output));
     let affordable = WORK / output.module.ops.len().max(1);
     candidates.truncate(MEASURED.min(affordable));
-    let mut changes = measure_all(compiler, module, &candidates, measured, options);
-    changes.extend(rematerialized(output, measured, at_peak));
+    candidates.extend(rematerialized(output, at_peak));
+    let mut changes = measure_all(compiler, (module, output), &candidates, measured, options);
     let limit = options.limit();
     let is_short_of_memory = limit > 0 && measured.memory.peak > limit;
     let worth = |change: &ChangeReport| {
@@ -80,7 +83,7 @@ pub(super) fn find(
 /// Measures changes on all processors; the reports are in the order of the candidates.
 fn measure_all(
     compiler: &Compiler,
-    module: &Module,
+    program: (&Module, &Output),
     candidates: &[Candidate],
     before: &Measured,
     options: &PlanOptions,
@@ -91,7 +94,7 @@ fn measure_all(
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(candidate) = candidates.get(at) else { return reports };
-            reports.extend(measure(compiler, module, candidate, before, options).map(|report| (at, report)));
+            reports.extend(measure(compiler, program, candidate, before, options).map(|report| (at, report)));
         }
     };
     let threads = thread::available_parallelism().map_or(1, usize::from).min(candidates.len());
@@ -105,15 +108,16 @@ fn measure_all(
     reports.into_iter().map(|(_, report)| report).collect()
 }
 
-/// Partitions the program with a change, and compares the estimates.
+/// Partitions the program with a change, and compares the estimates. `unchanged` is its partition without the change.
 fn measure(
     compiler: &Compiler,
-    module: &Module,
+    (module, unchanged): (&Module, &Output),
     candidate: &Candidate,
     before: &Measured,
     options: &PlanOptions,
 ) -> Option<ChangeReport> {
     let mut changed = compiler.clone();
+    let mut replaced = None;
     match &candidate.apply {
         Apply::Annotate(annotations) => {
             changed = annotations.iter().cloned().fold(changed, Compiler::annotation);
@@ -121,8 +125,12 @@ fn measure(
         Apply::CombineBytes(bytes) => changed.options.clean.combine_bytes = *bytes,
         Apply::MemoryBytes(bytes) => changed.options.clean.memory_bytes = Some(*bytes),
         Apply::OrderDevices => changed = changed.best_device_order(true),
+        Apply::Replace(module) => replaced = Some(Output { module: (**module).clone(), ..unchanged.clone() }),
     }
-    let output = changed.partition_module(module.clone()).ok()?;
+    let output = match replaced {
+        Some(replaced) => replaced,
+        None => changed.partition_module(module.clone()).ok()?,
+    };
     let after = Measured::of(&output, output.module.entry()?, &options.target);
     Some(ChangeReport {
         what: candidate.what.clone(),
@@ -256,30 +264,20 @@ fn gathered_again(measured: &Measured, options: &PlanOptions) -> Option<Candidat
     })
 }
 
-/// Rematerializes the largest values at the peak that no collective or argument produces. The time is that of their kernels once more.
-fn rematerialized(output: &Output, measured: &Measured, at_peak: &[InMemory]) -> Vec<ChangeReport> {
-    let module = &output.module;
-    // The type and the kind are compared instead of the location, which unrolled layers share and generated programs lack.
-    let is_same = |span: &&Span, group: &InMemory| {
-        let data = &module.ops[span.op];
-        data.kind.name() == group.made_by
-            && data.results.first().is_some_and(|&v| module.types.display(module.values[v].ty) == group.ty)
-    };
+/// Rematerializes the largest values at the peak that no collective or argument produces.
+fn rematerialized(output: &Output, at_peak: &[InMemory]) -> Vec<Candidate> {
+    let live: HashSet<ValueId> = at_peak.iter().flat_map(|group| group.values.iter().copied()).collect();
     let largest = at_peak.iter().filter(|group| group.count > 1 && !is_collective(&group.made_by));
-    let changes = largest.take(2).map(|group| {
-        let same = measured.time.spans.iter().filter(|span| is_same(span, group));
-        let again: f64 = same.map(|span| span.seconds).sum();
+    let candidates = largest.take(2).filter_map(|group| {
         let place = group.made_at.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
-        ChangeReport {
+        Some(Candidate {
             what: format!(
-                "rematerialize {} results {} of {}{place} in the backward pass",
+                "rematerialize only {} results {} of {}{place} in the backward pass",
                 group.count, group.ty, group.made_by
             ),
-            how: "jax.checkpoint around the layer, or activation_checkpointing in --fsdp".to_owned(),
-            seconds: -again,
-            // One value is live while it is recomputed.
-            bytes: signed(group.bytes - group.bytes / group.count as u64),
-        }
+            how: "jax.checkpoint around the layer, with a policy that saves all other values".to_owned(),
+            apply: Apply::Replace(Box::new(rematerialize(&output.module, &group.values, &live)?)),
+        })
     });
-    changes.collect()
+    candidates.collect()
 }

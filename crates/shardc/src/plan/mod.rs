@@ -30,6 +30,7 @@
 mod changes;
 mod communication;
 mod memory;
+mod rematerialize;
 mod report;
 mod text;
 mod time;

@@ -79,7 +79,10 @@ impl PlanReport {
             let effect = |better: &str, worse: &str, is_better: bool, amount: String| {
                 format!("{amount} {}", if is_better { better } else { worse })
             };
-            let time = effect("faster", "slower", change.seconds >= 0.0, seconds_text(change.seconds.abs()));
+            let time = match seconds_text(change.seconds.abs()) {
+                zero if zero == seconds_text(0.0) => "the same time".to_owned(),
+                text => effect("faster", "slower", change.seconds > 0.0, text),
+            };
             let bytes = bytes_text(change.bytes.unsigned_abs());
             let memory = match change.bytes {
                 0 => "the same memory".to_owned(),

@@ -1,7 +1,7 @@
 //! The temporaries in a device's memory at the peak, grouped by producer.
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{FuncId, Module, OpId};
+use shardc_ir::{FuncId, Module, OpId, ValueId};
 
 use super::machine::Machine;
 use super::stages::{Alive, Estimate};
@@ -23,6 +23,8 @@ pub struct InMemory {
     pub kept_until: String,
     /// The location of the operation of [`InMemory::kept_until`] in the user's source, if known.
     pub kept_until_at: Option<String>,
+    /// The temporaries.
+    pub values: Vec<ValueId>,
 }
 
 /// Returns the temporaries that are live at the peak of a function with local types on a machine, the largest first. Arguments and
@@ -46,12 +48,14 @@ pub(super) fn grouped(module: &Module, alive: &[Alive]) -> Vec<InMemory> {
         let group = *known.entry((ty.clone(), name(made_by), made_at.clone())).or_insert_with(|| {
             let kept_until_at = module.user_loc(kept_until);
             let (made_by, kept_until) = (name(made_by), name(kept_until));
-            groups.push(InMemory { bytes: 0, count: 0, ty, made_by, made_at, kept_until, kept_until_at });
+            let values = Vec::new();
+            groups.push(InMemory { bytes: 0, count: 0, ty, made_by, made_at, kept_until, kept_until_at, values });
             groups.len() - 1
         });
         let group = &mut groups[group];
         group.bytes = group.bytes.saturating_add(bytes);
         group.count += 1;
+        group.values.push(value);
     }
     // The sort is stable: ties stay in the order of definition.
     groups.sort_by_key(|group| std::cmp::Reverse(group.bytes));

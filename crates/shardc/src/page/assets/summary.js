@@ -59,12 +59,18 @@ function expensive() {
   return items.length ? h("div", null, h("h3", null, "Most expensive collectives"), h("ol", null, items)) : null;
 }
 
+// A change of an amount in words: "1.0 GiB less".
+function difference(saved, text, less, more) {
+  return saved === 0 ? "the same" : text(Math.abs(saved)) + " " + (saved > 0 ? less : more);
+}
+
 function changes() {
   if (!plan || !plan.changes.length) return null;
   const rows = plan.changes.map((change) => h("tr", null, h("th", { scope: "row" }, change.what),
     h("td", null, code(change.how), copyButton(change.how)),
-    h("td", { class: "number" }, seconds(change.seconds)), h("td", { class: "number" }, bytes(change.bytes))));
-  const heads = ["Change", "Option or annotation", "Saves time", "Saves memory"];
+    h("td", { class: "number" }, difference(change.seconds, seconds, "faster", "slower")),
+    h("td", { class: "number" }, difference(change.bytes, bytes, "less", "more"))));
+  const heads = ["Change", "Option or annotation", "Time", "Memory"];
   return h("div", { class: "scroll" }, h("table", null, h("caption", null, "Suggested changes, best first"),
     h("thead", null, h("tr", null, heads.map((title) => h("th", { scope: "col" }, title)))), h("tbody", null, rows)));
 }

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 
 use super::diff::{CollectiveChange, SnapshotDiff, TensorChange, folded};
-use crate::explain::{AxisOrigin, CollectiveReport, Report, ValueReport};
+use crate::explain::{AxisOrigin, CollectiveReport, Report, ServedReport, SourcePlace, ValueReport};
 use crate::folding::without_numbers;
 
 /// The maximum number of operations that are named for each change.
@@ -79,8 +79,34 @@ fn cause(verb: &str, axis: &AxisOrigin, own: Option<String>) -> String {
 struct Needs<'r> {
     before: u64,
     after: u64,
-    /// An operation after the change or, if there is none, before it.
-    example: Option<(&'r CollectiveReport, bool)>,
+    /// The collectives before and after the change, in program order.
+    lists: [Vec<&'r CollectiveReport>; 2],
+}
+
+impl<'r> Needs<'r> {
+    /// The change, and a collective that has no partner in the other program.
+    fn example(&self) -> Option<(&'static str, &'r CollectiveReport)> {
+        let [before, after] = &self.lists;
+        let (how, list, other) = match (before.is_empty(), after.is_empty()) {
+            (true, _) => ("new", after, before),
+            (_, true) => ("gone", before, after),
+            _ if self.after > self.before => ("more", after, before),
+            _ => ("fewer", before, after),
+        };
+        let mut partners: Vec<_> = other.iter().map(|one| one.serves.first().map(key)).collect();
+        let is_alone = |one: &&&CollectiveReport| {
+            let partner = partners.iter().position(|&partner| partner == one.serves.first().map(key));
+            partner.map(|at| partners.swap_remove(at)).is_none()
+        };
+        let example = list.iter().find(is_alone).or_else(|| list.first())?;
+        Some((how, example))
+    }
+}
+
+/// The reasons and the position of an operation, by which the two programs are compared.
+fn key(serves: &ServedReport) -> (&str, &[String], Option<&String>) {
+    let SourcePlace { user, name, .. } = &serves.place;
+    (&serves.op, &serves.because, user.as_ref().or(name.as_ref()))
 }
 
 /// The operations whose collectives of a kind differ, those with the largest difference first.
@@ -100,20 +126,14 @@ fn operations(
             let need = needs.entry((format!("{} {}", collective.ty, key.0), key.1)).or_default();
             let sum = if is_after { &mut need.after } else { &mut need.before };
             *sum = sum.saturating_add(collective.bytes_in_run());
-            need.example.get_or_insert((collective, is_after));
+            need.lists[usize::from(is_after)].push(collective);
         }
     }
     let mut different: Vec<Needs<'_>> =
         needs.into_values().filter(|need| need.before != need.after).collect();
     different.sort_by_key(|need| std::cmp::Reverse(need.before.abs_diff(need.after)));
     let named = different.iter().take(NAMED).filter_map(|need| {
-        let (collective, is_after) = need.example?;
-        let how = match (need.before, is_after) {
-            (0, _) => "new",
-            (_, false) => "gone",
-            _ if need.after > need.before => "more",
-            _ => "fewer",
-        };
+        let (how, collective) = need.example()?;
         Some(format!("{how}: {}", need_text(collective)))
     });
     let rest = different.len().saturating_sub(NAMED);

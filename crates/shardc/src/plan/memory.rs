@@ -1,10 +1,10 @@
 //! The memory of a device: totals, classes, and the values at the peak.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use indexmap::IndexMap;
-use shardc_ir::TensorType;
-use shardc_passes::cost::memory::BuffersOverTime;
+use shardc_ir::{Module, TensorType, ValueId};
+use shardc_passes::cost::memory::{BuffersOverTime, aliased};
 use shardc_passes::report::byte_size::bytes_text;
 
 use super::report::{BufferReport, ClassReport, MemoryReport};
@@ -43,13 +43,14 @@ pub(super) fn report(
     if results > 0 {
         classes.insert("results", results);
     }
+    live.extend(buffers_of_results(output));
+    let returned = returned(&output.module);
     let at_peak = &temporaries.at_peak;
     // If all temporaries fit in on-chip memory, the estimate does not count them.
     let is_on_chip = at_peak.iter().map(|group| group.bytes).sum::<u64>() > memory.temporaries;
     let mut listed = 0;
     for group in at_peak {
-        let class =
-            if is_collective(&group.made_by) { "collective buffers" } else { "activations and gradients" };
+        let class = class_of_temporary(&group.made_by, group.values.iter().all(|v| returned.contains(v)));
         let class = if is_on_chip { "on-chip memory" } else { class };
         if !is_on_chip {
             *classes.entry(class).or_default() += group.bytes;
@@ -121,11 +122,12 @@ impl OverTime {
             all.truncate(BUFFERS);
             all.sort_by_key(|buffer| buffer.first);
         }
+        let returned = returned(module);
         let buffers = all.into_iter().map(|buffer| {
             let op = buffer.value.and_then(|value| module.def_op(value));
             let name = op.map_or("copy", |op| module.ops[op].kind.name()).to_owned();
             BufferReport {
-                class: class_of_temporary(&name).to_owned(),
+                class: class_of_temporary(&name, buffer.value.is_some_and(|v| returned.contains(&v))).to_owned(),
                 name,
                 ty: buffer.value.map_or_else(String::new, |v| module.types.display(module.values[v].ty)),
                 bytes: buffer.bytes,
@@ -143,8 +145,39 @@ fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-fn class_of_temporary(op: &str) -> &'static str {
-    if is_collective(op) { "collective buffers" } else { "activations and gradients" }
+/// The class of a temporary by its producer. Results have memory of their own; a temporary for a returned value is copied to it.
+fn class_of_temporary(op: &str, is_returned: bool) -> &'static str {
+    match (is_returned, is_collective(op)) {
+        (true, _) => "results before their copy",
+        (false, true) => "collective buffers",
+        (false, false) => "activations and gradients",
+    }
+}
+
+/// The values that the program returns.
+fn returned(module: &Module) -> HashSet<ValueId> {
+    let body = module.entry().and_then(|func| module.funcs[func].body);
+    let last = body.and_then(|body| module.terminator(body));
+    last.map(|last| module.ops[last].operands.iter().copied().collect()).unwrap_or_default()
+}
+
+/// The results in device memory that are not aliased to arguments.
+fn buffers_of_results(output: &Output) -> Vec<BufferReport> {
+    let aliased = output.module.entry().map(|func| aliased(&output.module, func)).unwrap_or_default();
+    let results = output.interface.outputs.iter().enumerate();
+    let own = results.filter(|(i, result)| {
+        let is_on_host = result.memory_kind.as_deref().is_some_and(|kind| kind.ends_with("_host"));
+        !result.is_token && !is_on_host && !aliased.contains(i)
+    });
+    own.map(|(i, result)| BufferReport {
+        name: result.name.clone().unwrap_or_else(|| format!("result {i}")),
+        ty: local(result).to_string(),
+        class: "results".to_owned(),
+        bytes: output.machine.bytes_of_argument(&local(result)),
+        count: 1,
+        ..BufferReport::default()
+    })
+    .collect()
 }
 
 /// The causes of the width of the interval, if they matter.

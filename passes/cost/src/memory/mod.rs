@@ -156,9 +156,10 @@ fn is_on_host(attrs: &AttrDict) -> bool {
     attrs.memory_kind().is_some_and(|kind| kind.ends_with("_host"))
 }
 
-/// Returns the indices of the results that are aliased to arguments. These are the results that argument attributes specify, and for each
+/// Returns the indices of the results of a function that are aliased to arguments. These are the results that argument attributes specify, and for each
 /// other donated argument one remaining result of the same type and memory kind.
-fn aliased(module: &Module, func: FuncId) -> FxHashSet<usize> {
+#[must_use]
+pub fn aliased(module: &Module, func: FuncId) -> FxHashSet<usize> {
     let data = &module.funcs[func];
     let named = data.arg_attrs.iter().filter_map(AttrDict::donated_to);
     let mut aliased: FxHashSet<usize> = named.filter(|&result| result < data.results.len()).collect();

@@ -80,7 +80,7 @@ fn plan() -> PlanReport {
         }],
         time: TimeReport {
             seconds: 1e-3,
-            mfu: 0.4,
+            hfu: 0.4,
             spans: vec![
                 span("dot_general", "compute", 0.0, 5e-4),
                 span("all_reduce", "communication ICI", 5e-4, 5e-4),

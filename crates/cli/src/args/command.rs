@@ -95,7 +95,7 @@ pub(crate) enum Command {
         shardc plan step.mlir --target v5e:16x16:2 --memory 12GiB --json plan.json\n  \
         shardc plan step.mlir --target cluster.toml --fits\n\n\
         Output: the memory of a device by class, with the largest buffers at the peak; the bytes of collectives by kind, axis and link; \
-        the time of one execution with what overlaps, and the share of peak arithmetic (MFU); the changes that help most. Times assume \
+        the time of one execution with what overlaps, and the share of peak arithmetic (HFU); the changes that help most. Times assume \
         peak rates.")]
     Plan(Box<PlanArgs>),
     /// Choose the mesh and the shardings with the least estimated time that fit in memory

@@ -173,7 +173,7 @@ impl Compiler {
             communication: communication::report(&output, &measured.time, target),
             time: time::report(&output, &measured.time, ideal),
             notes: vec![
-                "times assume peak rates; a device takes longer. MFU counts all matrix products of the program, also recomputed ones".to_owned(),
+                "times assume peak rates; a device takes longer. the hardware FLOPS utilization (HFU) counts recomputed products, too".to_owned(),
             ],
             ..PlanReport::default()
         };
@@ -233,7 +233,7 @@ mod tests {
         let flops = 2.0 * 2.0 * 2048.0 * 2048.0 * 2048.0;
         assert!((report.time.flops * 4.0 / flops - 1.0).abs() < 1e-9);
         let ideal = flops / (4.0 * 197e12);
-        assert!((report.time.mfu - ideal / report.time.seconds).abs() < 1e-9);
+        assert!((report.time.hfu - ideal / report.time.seconds).abs() < 1e-9);
         assert!(report.time.exposed <= report.time.communication);
     }
 
@@ -251,7 +251,7 @@ mod tests {
           }"#;
         let options = PlanOptions::new("twice.mlir", "v5e:2x2".parse::<Target>().unwrap());
         let report = Compiler::new().plan(Compiler::read(text.as_bytes()).unwrap(), &options).unwrap().report;
-        assert!(report.time.mfu <= 1.0, "{}", report.time.mfu);
+        assert!(report.time.hfu <= 1.0, "{}", report.time.hfu);
     }
 
     /// A donated argument is the result of the previous execution, so both need the same sharding.

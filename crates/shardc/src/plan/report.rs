@@ -155,9 +155,9 @@ pub struct TimeReport {
     pub exposed: f64,
     /// Floating-point operations of matrix products and convolutions of one device.
     pub flops: f64,
-    /// Utilization of the matrix units (MFU): the time of the program's matrix products at peak rates on all devices, divided by `seconds`. It
+    /// Hardware FLOPS utilization (HFU): the time of the program's matrix products at peak rates on all devices, divided by `seconds`. It
     /// includes values that the program computes again in the backward pass.
-    pub mfu: f64,
+    pub hfu: f64,
     /// The schedule. The body of a loop appears once, with the time of all iterations.
     pub spans: Vec<SpanReport>,
     /// The loops, in program order.

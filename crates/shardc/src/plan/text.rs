@@ -149,9 +149,9 @@ impl TimeReport {
     fn write(&self, out: &mut String, rows: usize) {
         let _ = writeln!(
             out,
-            "\ntime of one execution: {}, {:.1} % of peak arithmetic (MFU)",
+            "\ntime of one execution: {}, {:.1} % of peak arithmetic (HFU)",
             seconds_text(self.seconds),
-            100.0 * self.mfu
+            100.0 * self.hfu
         );
         let _ = writeln!(
             out,

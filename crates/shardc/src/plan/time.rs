@@ -24,7 +24,7 @@ pub(super) fn report(output: &Output, time: &TimeEstimate, ideal: f64) -> TimeRe
         communication: total.communication,
         exposed: total.exposed,
         flops: total.flops,
-        mfu: if total.seconds > 0.0 { ideal / total.seconds } else { 0.0 },
+        hfu: if total.seconds > 0.0 { ideal / total.seconds } else { 0.0 },
         spans: merged(output, &time.spans, total.seconds / SPANS as f64),
         loops: loops.collect(),
     }

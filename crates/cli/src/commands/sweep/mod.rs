@@ -243,7 +243,7 @@ impl Sweep<'_> {
             limit: report.memory.limit,
             seconds: report.time.seconds,
             device_seconds,
-            mfu: report.time.mfu,
+            hfu: report.time.hfu,
             price: price.map(|(_, price)| price * device_seconds / 3600.0),
             per_sample: self.args.samples.map(|samples| device_seconds / samples.max(1) as f64),
         })

@@ -21,7 +21,7 @@ pub(super) struct Row {
     pub(super) seconds: f64,
     /// Seconds of one execution, times the number of devices.
     pub(super) device_seconds: f64,
-    pub(super) mfu: f64,
+    pub(super) hfu: f64,
     /// The price of one execution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) price: Option<f64>,
@@ -64,7 +64,7 @@ pub(super) fn table(rows: &[Row]) -> Table {
         "fits",
         ">time",
         ">device time",
-        ">MFU",
+        ">HFU",
     ];
     headings.extend(has_price.then_some(">price"));
     headings.extend(has_samples.then_some(">device time per sample"));
@@ -79,7 +79,7 @@ pub(super) fn table(rows: &[Row]) -> Table {
             if row.fits { "yes" } else { "no" }.to_owned(),
             shardc::plan::seconds_text(row.seconds),
             shardc::plan::seconds_text(row.device_seconds),
-            format!("{:.1} %", 100.0 * row.mfu),
+            format!("{:.1} %", 100.0 * row.hfu),
         ];
         if has_price {
             cells.push(row.price.map_or_else(String::new, |price| format!("{price:.2e}")));

@@ -27,7 +27,7 @@ function byKind() {
 
 function memoryFacts() {
   const { memory, target } = plan;
-  const room = memory.limit ? (memory.fits ? "fits within " : "does not fit into ") + bytes(memory.limit) : "limit unknown";
+  const room = memory.limit ? bytes(memory.high) + (memory.fits ? " fits within " : " does not fit into ") + bytes(memory.limit) : "limit unknown";
   return [
     ["Target", target.name + ", " + times(target.devices, "device")],
     ["Peak memory per device", bytes(memory.expected), h("small", null, bytes(memory.low) + " to " + bytes(memory.high) + "; "),

@@ -113,10 +113,13 @@ impl MemoryReport {
         } else {
             format!(" ({} to {})", bytes_text(self.low), bytes_text(self.high))
         };
+        let most = bytes_text(self.high);
         let fits = match (self.limit, self.fits) {
             (0, _) => String::new(),
-            (limit, true) => format!(", {} are free", bytes_text(limit - self.high)),
-            (limit, false) => format!(", {} too much", bytes_text(self.high - limit)),
+            (limit, true) => format!("; it fits: up to {most}, {} are free", bytes_text(limit - self.high)),
+            (limit, false) => {
+                format!("; it does not fit: up to {most}, {} too much", bytes_text(self.high - limit))
+            }
         };
         let _ = writeln!(out, "\nmemory of a device: {} at the peak{range}{fits}", bytes_text(self.expected));
         for reason in &self.reasons {

@@ -35,7 +35,7 @@ function memoryFacts() {
     memory.host && ["Host memory per device", bytes(memory.host)],
     ["Time of a step", seconds(plan.time.seconds), h("small", null, "compute " + seconds(plan.time.compute) + ", exposed communication "
       + seconds(plan.time.exposed))],
-    ["Model FLOPS utilization", (100 * plan.time.mfu).toFixed(1) + " %"],
+    ["Hardware FLOPS utilization", (100 * plan.time.hfu).toFixed(1) + " %"],
   ];
 }
 

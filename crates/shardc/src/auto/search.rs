@@ -25,10 +25,10 @@ const EVALUATIONS: (usize, usize) = (128, 1500);
 const FOR_MESHES: f64 = 0.6;
 
 /// The least relative gain of a decision: an axis of the mesh, a setting, or the sharding of a group.
-const SIGNIFICANT: f64 = 0.01;
+pub(super) const SIGNIFICANT: f64 = 0.01;
 
 /// The relative difference of estimates up to which candidates are equal, as in the comparison with the TPU compiler in `docs/QUALITY.md`.
-const ACCURACY: f64 = 0.05;
+pub(super) const ACCURACY: f64 = 0.05;
 
 /// The result of an evaluation, once there is one.
 type Evaluated = Option<Result<Option<Score>, Error>>;

@@ -4,11 +4,15 @@ use std::fmt::Write as _;
 
 use shardc_passes::report::byte_size::bytes_text;
 
-use super::report::{AutoReport, ScoreReport};
+use super::report::{AutoReport, ScoreReport, TriedReport};
+use super::search::{ACCURACY, SIGNIFICANT};
 use crate::plan::seconds_text;
 
 /// The maximum number of rows of a list.
 const ROWS: usize = 12;
+
+/// The least relative difference of times that is reported.
+const LEAST: f64 = 1e-3;
 
 impl AutoReport {
     /// The report as text.
@@ -89,13 +93,13 @@ impl AutoReport {
     fn difference(&self, other: &ScoreReport) -> String {
         let seconds = other.seconds - self.seconds;
         let time = match seconds_text(seconds.abs()) {
-            text if seconds.abs() < 1e-3 * self.seconds || text == seconds_text(0.0) => "as fast".to_owned(),
+            text if seconds.abs() < LEAST * self.seconds || text == seconds_text(0.0) => "as fast".to_owned(),
             text if seconds < 0.0 => format!("{text} faster"),
             text => format!("{text} slower"),
         };
         let seconds = other.communication - self.communication;
         let links = match seconds_text(seconds.abs()) {
-            _ if seconds.abs() < 1e-3 * self.seconds => String::new(),
+            _ if seconds.abs() < LEAST * self.seconds => String::new(),
             text if seconds < 0.0 => format!(", {text} less communication"),
             text => format!(", {text} more communication"),
         };
@@ -145,6 +149,15 @@ impl AutoReport {
                 bytes_text(row.score.memory),
                 row.mesh,
                 row.strategy
+            );
+        }
+        let is_faster = |row: &&TriedReport| row.score.fits && row.score.seconds < (1.0 - LEAST) * self.seconds;
+        if self.fits && self.tried.iter().any(|row| is_faster(&row)) {
+            let (significant, accuracy) = (100.0 * SIGNIFICANT, 100.0 * ACCURACY);
+            let _ = writeln!(
+                out,
+                "a faster candidate is not chosen if it gains less than {significant} % for each additional axis, setting or sharding, or \
+                 if it gains less than {accuracy} % and keeps devices and links busy for longer"
             );
         }
     }

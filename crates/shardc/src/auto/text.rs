@@ -22,7 +22,7 @@ impl AutoReport {
         let _ = writeln!(out, "{} on {}: {} devices", self.source, self.target, self.devices);
         let _ = writeln!(out, "  mesh      {}", self.mesh);
         let order = if self.batch_first { "" } else { ", without priority of the batch" };
-        let _ = writeln!(out, "  strategy  {}{order}", self.strategy);
+        let _ = writeln!(out, "  strategy  {}{order}", strategy_text(&self.strategy));
         if self.is_replicated {
             out.push_str("            nothing is sharded: each device computes the whole program, because sharding would cost more than it saves\n");
         }
@@ -120,7 +120,9 @@ impl AutoReport {
         out.push_str("\nchoices, and what the next best would cost\n");
         for row in self.choices.iter().take(ROWS) {
             let difference = self.difference(&row.score);
-            let _ = writeln!(out, "  {}: {}\n     {}: {difference}", row.what, row.chosen, row.next_best);
+            let text = |choice: &str| if row.what == "strategy" { strategy_text(choice) } else { choice.to_owned() };
+            let (chosen, next_best) = (text(&row.chosen), text(&row.next_best));
+            let _ = writeln!(out, "  {}: {chosen}\n     {next_best}: {difference}", row.what);
         }
         if self.choices.len() > ROWS {
             let _ = writeln!(out, "  ... and {} more", self.choices.len() - ROWS);
@@ -148,7 +150,7 @@ impl AutoReport {
                 seconds_text(row.score.seconds),
                 bytes_text(row.score.memory),
                 row.mesh,
-                row.strategy
+                strategy_text(&row.strategy)
             );
         }
         let is_faster = |row: &&TriedReport| row.score.fits && row.score.seconds < (1.0 - LEAST) * self.seconds;
@@ -161,4 +163,9 @@ impl AutoReport {
             );
         }
     }
+}
+
+/// The words of a strategy. Without FSDP, tensor parallelism may still shard weights, so `no_shard` would be misleading.
+fn strategy_text(words: &str) -> String {
+    words.replacen("no_shard", "no FSDP", 1)
 }

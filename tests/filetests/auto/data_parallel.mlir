@@ -5,7 +5,7 @@
 
 // CHECK: v5e:2x4: 8 devices
 // CHECK-NEXT: mesh data=8
-// CHECK-NEXT: strategy no_shard
+// CHECK-NEXT: strategy no FSDP
 // CHECK-NEXT: time {{.*}}: {{.*}} times the lower bound, {{.*}} for matrix products on all devices at the peak rate
 // CHECK: x: batch 4194304x2048 as data,-
 // CHECK: choices, and what the next best would cost

@@ -9,7 +9,7 @@ use shardc_strategy::Role;
 
 use super::AutoOptions;
 use super::bound::bound;
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Dims};
 use super::groups::Group;
 use super::problem::{Problem, Score};
 use super::search::Search;
@@ -120,8 +120,10 @@ pub struct TriedReport {
     pub strategy: String,
     /// Whether this candidate was chosen.
     pub is_chosen: bool,
-    /// The number of groups whose sharding is not that of the strategy.
-    pub placed: usize,
+    /// Whether the annotations of the batch are propagated first, as in [`AutoReport::batch_first`].
+    pub batch_first: bool,
+    /// The groups whose sharding is not that of the strategy: `w as -,tensor`.
+    pub placed: Vec<String>,
     /// The estimates.
     pub score: ScoreReport,
 }
@@ -244,12 +246,36 @@ fn tried(problem: &Problem, search: &Search<'_>, best: &Candidate) -> Vec<TriedR
                 mesh,
                 strategy: candidate.words(),
                 is_chosen: candidate == best,
-                placed: candidate.placed.len(),
+                batch_first: candidate.batch_first,
+                placed: placed_texts(problem, candidate),
                 score,
             });
         }
     }
     rows
+}
+
+/// The groups whose sharding is not that of the strategy, with their shardings.
+fn placed_texts(problem: &Problem, candidate: &Candidate) -> Vec<String> {
+    let groups = candidate.placed.iter().filter_map(|(&at, dims)| {
+        let name = first_name(problem, problem.groups.get(at)?);
+        Some(format!("{name} as {}", placement_text(problem, candidate, dims)))
+    });
+    groups.collect()
+}
+
+/// The name of the first member of a group, folded with those that differ only in numbers.
+fn first_name(problem: &Problem, group: &Group) -> String {
+    let names = names(problem, group);
+    let folded = fold(names.iter().map(String::as_str));
+    folded.first().map_or_else(String::new, |folded| folded.text.clone())
+}
+
+/// A sharding along axes of the mesh as a partition spec.
+fn placement_text(problem: &Problem, candidate: &Candidate, dims: &Dims) -> String {
+    let dims: Vec<Vec<AxisRef>> =
+        dims.iter().map(|axes| axes.iter().map(|&axis| AxisRef::whole(axis)).collect()).collect();
+    dims_text(dims.iter().map(Vec::as_slice), &mesh_of(problem, candidate))
 }
 
 /// The choices, each with the best evaluated candidate that differs in it.
@@ -283,20 +309,11 @@ fn choices(problem: &Problem, search: &Search<'_>, best: &Candidate) -> Vec<Choi
     choice(what, &|other| other.axes != best.axes, &purposes);
     choice("strategy", &|other| other.axes == best.axes && other.words() != best.words(), &Candidate::words);
     let axes_text = |group: usize, candidate: &Candidate| {
-        let mesh = mesh_of(problem, candidate);
-        candidate.placed.get(&group).map_or_else(
-            || "as in the strategy".to_owned(),
-            |dims| {
-                let dims: Vec<Vec<AxisRef>> =
-                    dims.iter().map(|axes| axes.iter().map(|&axis| AxisRef::whole(axis)).collect()).collect();
-                dims_text(dims.iter().map(Vec::as_slice), &mesh)
-            },
-        )
+        let own = candidate.placed.get(&group);
+        own.map_or_else(|| "as in the strategy".to_owned(), |dims| placement_text(problem, candidate, dims))
     };
     for (i, group) in problem.groups.iter().enumerate() {
-        let names = names(problem, group);
-        let folded = fold(names.iter().map(String::as_str));
-        let name = folded.first().map_or_else(String::new, |folded| folded.text.clone());
+        let name = first_name(problem, group);
         let differs = |other: &Candidate| {
             other.axes == best.axes
                 && other.words() == best.words()

@@ -11,6 +11,9 @@ use crate::plan::seconds_text;
 /// The maximum number of rows of a list.
 const ROWS: usize = 12;
 
+/// The maximum number of groups of a candidate whose shardings are shown.
+const PLACED: usize = 3;
+
 /// The least relative difference of times that is reported.
 const LEAST: f64 = 1e-3;
 
@@ -137,16 +140,16 @@ impl AutoReport {
         };
         let _ = writeln!(out, "\nchosen (*) and best of {} candidates{exhaustive}", self.evaluated);
         for row in &self.tried {
-            let placed = match row.placed {
-                0 => String::new(),
-                1 => ", another sharding of 1 group".to_owned(),
-                n => format!(", other shardings of {n} groups"),
-            };
+            let mut placed: String = row.placed.iter().take(PLACED).map(|group| format!(", {group}")).collect();
+            if row.placed.len() > PLACED {
+                let _ = write!(placed, " and {} more", row.placed.len() - PLACED);
+            }
+            let order = if row.batch_first { "" } else { ", without priority of the batch" };
             let mark = if row.is_chosen { '*' } else { ' ' };
             let fits = if row.score.fits { "" } else { ", does not fit" };
             let _ = writeln!(
                 out,
-                "{mark} {:>9}  {:>10}  {} {}{placed}{fits}",
+                "{mark} {:>9}  {:>10}  {} {}{order}{placed}{fits}",
                 seconds_text(row.score.seconds),
                 bytes_text(row.score.memory),
                 row.mesh,

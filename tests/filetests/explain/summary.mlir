@@ -6,8 +6,8 @@
 // CHECK-NEXT: 1 from argument 1 %w
 // CHECK: axis "one" (1 devices) has one device and shards nothing
 // CHECK: axis "spare" (2 devices) shards nothing
-// CHECK: Conflicts, with the additional bytes of one value on each device:
-// CHECK-NEXT: 1.5 KiB stablehlo.dot_general
+// CHECK: Conflicts, with the bytes that a device sends because of them:
+// CHECK-NEXT: 3.0 KiB stablehlo.dot_general
 // CHECK-NEXT: %w dimension 0 has "data" (from argument 1 %w), but %0 dimension 1 does not: "data" already shards dimension 0, which was propagated in an earlier round
 // CHECK: 1 collectives, most bytes first; each device sends 3.0 KiB
 // CHECK-NEXT: #0 all_gather of tensor<16x16xf32> along data, weight, for stablehlo.dot_general

@@ -24,7 +24,8 @@ impl Explainer<'_> {
         }
         if with_conflicts {
             let about = |c: &&shardc_passes::propagate::Conflict| c.has.0 == subject || c.lacks.0 == subject;
-            report.conflicts = self.conflicts(self.provenance.conflicts().iter().filter(about));
+            let all = self.provenance.conflicts().iter().enumerate();
+            report.conflicts = self.conflicts(all.filter(|(_, conflict)| about(conflict)), None);
         }
         report.trimmed = self.trimmed(subject);
         report

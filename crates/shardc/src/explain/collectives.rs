@@ -16,33 +16,10 @@ use shardc_passes::rules::rule_of;
 use shardc_passes::rules::sharding_rule::FactorKind;
 
 use super::Explainer;
+use super::because::Needs;
 use super::classes::{Classes, ProgramRoles};
 use super::report::{CalledReport, CollectiveReport, ConflictReport, ServedReport, ValueReport};
 use crate::{Error, Output};
-
-/// The reasons why an operation needs communication, each with the mesh axis that it concerns.
-struct Because {
-    sums: Vec<(String, String)>,
-    conflicts: Vec<(String, String)>,
-    otherwise: String,
-}
-
-impl Because {
-    /// The reasons that apply to a collective: an all-reduce or reduce-scatter adds partial sums, other collectives resolve a conflict.
-    fn of(&self, collective: &CollectiveReport) -> Vec<String> {
-        let about = |list: &[(String, String)]| -> Vec<String> {
-            let is_about = |axis: &str| collective.axes.iter().any(|a| axis.split(':').next() == Some(a));
-            list.iter().filter(|(axis, _)| is_about(axis)).map(|(_, text)| text.clone()).collect()
-        };
-        let all = |list: &[(String, String)]| list.iter().map(|(_, text)| text.clone()).collect();
-        let lists: [Vec<String>; 3] = if collective.reduces() {
-            [about(&self.sums), all(&self.sums), about(&self.conflicts)]
-        } else {
-            [about(&self.conflicts), all(&self.conflicts), Vec::new()]
-        };
-        lists.into_iter().find(|list| !list.is_empty()).unwrap_or_else(|| vec![self.otherwise.clone()])
-    }
-}
 
 /// The limit on the operations that are visited to find the origin of partial sums.
 const SUMS_LOOKED_AT: usize = 64;
@@ -102,12 +79,15 @@ fn collective(output: &Output, found: Collective, number: usize) -> CollectiveRe
 }
 
 impl Explainer<'_> {
-    /// All collectives of the partitioned program.
-    pub(super) fn collectives(&self, output: &Output, roles: &ProgramRoles) -> Vec<CollectiveReport> {
+    /// All collectives of the partitioned program, and the operations that need them.
+    pub(super) fn collectives(
+        &self,
+        output: &Output,
+        roles: &ProgramRoles,
+    ) -> (Vec<CollectiveReport>, Needs) {
         let served = Served::new(self.module, self.body, output);
-        let conflicts = self.conflicts_by_op();
-        let mut known: HashMap<OpId, Because> = HashMap::new();
-        let mut out = Vec::new();
+        let (mut out, mut ops, mut needs): (Vec<CollectiveReport>, Vec<Vec<OpId>>, _) =
+            (Vec::new(), Vec::new(), Needs::default());
         let classes = Classes::of(&output.module, roles);
         let runs = traffic::runs(&output.module);
         // Operations of called functions, by source position; the propagated program does not contain them.
@@ -133,19 +113,25 @@ impl Explainer<'_> {
                     because: Vec::new(),
                 }));
                 out.push(report);
+                ops.push(Vec::new());
                 continue;
             }
-            for serves in served.by(&output.module, op) {
-                let because = known.entry(serves).or_insert_with(|| self.because(serves, &conflicts));
-                report.serves.push(ServedReport {
-                    op: self.module.ops[serves].kind.name().to_owned(),
-                    place: self.names.op_place(serves),
-                    because: because.of(&report),
-                });
-            }
+            let served = served.by(&output.module, op);
+            needs.add(self, &report, &served);
             out.push(report);
+            ops.push(served);
         }
-        out
+        // A reason may have the bytes of several collectives, so all are known first.
+        for (report, ops) in out.iter_mut().zip(ops) {
+            let serves = ops.into_iter().map(|op| ServedReport {
+                op: self.module.ops[op].kind.name().to_owned(),
+                place: self.names.op_place(op),
+                because: needs.because(self, report, op),
+            });
+            let serves: Vec<ServedReport> = serves.collect();
+            report.serves.extend(serves);
+        }
+        (out, needs)
     }
 
     /// One collective, with the propagation paths of all axes of the operations that need it.
@@ -177,26 +163,14 @@ impl Explainer<'_> {
         values.into_iter().map(|v| self.value(Subject::Value(v), false)).collect()
     }
 
-    fn conflicts_by_op(&self) -> HashMap<Option<OpId>, Vec<usize>> {
-        let mut out: HashMap<Option<OpId>, Vec<usize>> = HashMap::new();
-        for (i, conflict) in self.provenance.conflicts().iter().enumerate() {
-            out.entry(conflict.op).or_default().push(i);
-        }
-        out
-    }
-
-    /// Returns the reasons why an operation needs communication.
-    fn because(&self, op: OpId, conflicts: &HashMap<Option<OpId>, Vec<usize>>) -> Because {
+    /// Returns the reason why an operation needs communication although its tensors have no conflict and it reduces no sharded dimension.
+    pub(super) fn other_reason(&self, op: OpId) -> String {
         let data = &self.module.ops[op];
-        let at = if matches!(data.kind, OpKind::Return) { None } else { Some(op) };
-        let all = self.provenance.conflicts();
-        let of_op = conflicts.get(&at).into_iter().flatten().filter_map(|&i| all.get(i));
-        let conflicts = self.conflicts(of_op).iter().map(|c| (c.axis.clone(), conflict_text(c))).collect();
         let text = |v| {
             let sharding = self.module.shardings.sharding_of(v);
             sharding.map_or_else(String::new, |s| s.display(&self.module.meshes[s.mesh]))
         };
-        let otherwise = match (&data.kind, data.operands.as_slice(), data.results.as_slice()) {
+        match (&data.kind, data.operands.as_slice(), data.results.as_slice()) {
             (OpKind::ShardingConstraint(_), &[operand], &[result]) => {
                 format!(
                     "the constraint requires {} for a value with sharding {}",
@@ -216,12 +190,7 @@ impl Explainer<'_> {
                 let title = kind.title();
                 format!("{title} of {} gives {}: {because}", shardings(operands), shardings(results))
             }
-        };
-        let mut sums = self.split_sums(op);
-        if sums.is_empty() {
-            sums = self.sums_before(op);
         }
-        Because { sums, conflicts, otherwise }
     }
 
     /// Describes the unreduced operand that is reduced before an operation, and the reason; `None` if there is no such operand.
@@ -242,7 +211,7 @@ impl Explainer<'_> {
     }
 
     /// The axes that shard a reduction dimension of an operation, each with a description.
-    fn split_sums(&self, op: OpId) -> Vec<(String, String)> {
+    pub(super) fn split_sums(&self, op: OpId) -> Vec<(String, String)> {
         let mut out = Vec::new();
         for (operand, dim, axis) in self.reduced(op) {
             let Some(sharding) = self.module.shardings.sharding_of(operand) else { continue };
@@ -262,7 +231,7 @@ impl Explainer<'_> {
 
     /// The axes that shard a reduction dimension of an earlier operation whose partial sums reach `op` through linear operations, each with a
     /// description. Sums are delayed so that one collective reduces several of them.
-    fn sums_before(&self, op: OpId) -> Vec<(String, String)> {
+    pub(super) fn sums_before(&self, op: OpId) -> Vec<(String, String)> {
         let (mut todo, mut seen, mut out) = (vec![op], IndexSet::from([op]), Vec::new());
         while let Some(at) = todo.pop().filter(|_| seen.len() < SUMS_LOOKED_AT) {
             for (i, &operand) in self.module.ops[at].operands.iter().enumerate() {

@@ -1,5 +1,7 @@
 //! Conflicts between shardings, as text.
 
+use std::collections::HashMap;
+
 use indexmap::IndexMap;
 use shardc_passes::propagate::{AxisRole as At, Conflict, Reason, Subject, Winner};
 
@@ -7,10 +9,15 @@ use super::Explainer;
 use super::report::{ConflictReport, SourcePlace};
 
 impl Explainer<'_> {
-    /// Conflicts as text: equal conflicts are grouped, and the groups are ordered by bytes.
-    pub(super) fn conflicts<'c>(&self, list: impl Iterator<Item = &'c Conflict>) -> Vec<ConflictReport> {
+    /// Conflicts as text. Equal conflicts are grouped, and the groups are ordered by the bytes that are sent because of them; `sent` has those
+    /// of each conflict by index.
+    pub(super) fn conflicts<'c>(
+        &self,
+        list: impl Iterator<Item = (usize, &'c Conflict)>,
+        sent: Option<&HashMap<usize, u64>>,
+    ) -> Vec<ConflictReport> {
         let mut groups: IndexMap<_, ConflictReport> = IndexMap::new();
-        for conflict in list {
+        for (i, conflict) in list {
             let op = conflict.op.map_or("return", |op| self.module.ops[op].kind.name());
             let key = (
                 op,
@@ -21,10 +28,12 @@ impl Explainer<'_> {
             );
             let group = groups.entry(key).or_insert_with(|| self.conflict(op, conflict));
             group.count += 1;
-            group.bytes += conflict.bytes;
+            if let Some(sent) = sent {
+                *group.sent.get_or_insert(0) += sent.get(&i).copied().unwrap_or(0);
+            }
         }
         let mut out: Vec<ConflictReport> = groups.into_values().collect();
-        out.sort_by_key(|c| std::cmp::Reverse(c.bytes));
+        out.sort_by_key(|c| std::cmp::Reverse(c.sent));
         out
     }
 
@@ -52,7 +61,7 @@ impl Explainer<'_> {
             has: side(conflict.has),
             lacks: side(conflict.lacks),
             reason: self.reason(conflict, &axis),
-            bytes: 0,
+            sent: None,
             count: 0,
             origin: origin.unwrap_or_default(),
             against: against.and_then(|(dim, axis)| self.origin(conflict.lacks.0, At::Dim(dim), axis)),

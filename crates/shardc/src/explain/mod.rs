@@ -31,6 +31,7 @@
 //! ```
 
 mod axes;
+mod because;
 pub(crate) mod classes;
 mod collectives;
 mod conflicts;
@@ -60,6 +61,7 @@ pub use report::{
 };
 
 use crate::{Compiler, Error, Output};
+use because::Needs;
 use classes::ProgramRoles;
 use names::Names;
 use remedies::Trials;
@@ -234,11 +236,13 @@ impl Explainer<'_> {
                     Error::Runtime(error) => Diagnostic::internal("SH0821", error.to_string()).into(),
                 })?;
                 let roles = ProgramRoles::of(self.raw);
-                let mut all = self.collectives(output, &roles);
+                let (mut all, _) = self.collectives(output, &roles);
                 self.explain_remedy(output, &mut all, *number, &roles);
                 report.collectives = self.one_collective(output, all, *number)?;
             }
-            Question::Collectives => self.all_collectives(partitioned, report),
+            Question::Collectives => {
+                self.all_collectives(partitioned, report);
+            }
             Question::Origins => {
                 self.origins_of_boundary(report);
                 self.all_collectives(partitioned, report);
@@ -252,8 +256,8 @@ impl Explainer<'_> {
         Ok(())
     }
 
-    /// Adds the collectives that the options select, with their remedies.
-    fn all_collectives(&self, partitioned: Result<&Output, &Error>, report: &mut Report) {
+    /// Adds the collectives that the options select, with their remedies. Returns the operations that need them.
+    fn all_collectives(&self, partitioned: Result<&Output, &Error>, report: &mut Report) -> Option<Needs> {
         let output = match partitioned {
             Ok(output) => output,
             Err(error) => {
@@ -261,11 +265,11 @@ impl Explainer<'_> {
                     "the program cannot be partitioned, so its collectives are unknown: {}",
                     error.to_string().lines().next().unwrap_or_default()
                 ));
-                return;
+                return None;
             }
         };
         let roles = ProgramRoles::of(self.raw);
-        let mut collectives = self.collectives(output, &roles);
+        let (mut collectives, needs) = self.collectives(output, &roles);
         report.totals = Some(TotalsReport::of(&collectives));
         self.options.filter.apply(&mut collectives);
         if self.options.remedies > 0 {
@@ -273,6 +277,7 @@ impl Explainer<'_> {
             self.add_remedies(output, &mut collectives, &mut trials, self.options.remedies);
         }
         report.collectives = collectives;
+        Some(needs)
     }
 
     /// Adds the remedy of one collective.

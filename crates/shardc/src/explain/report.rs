@@ -22,7 +22,7 @@ pub struct Report {
     /// The values that the question selects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<ValueReport>,
-    /// Sharding conflicts between operands and results of operations. Equal conflicts are grouped, and the groups are ordered by bytes.
+    /// Sharding conflicts between operands and results of operations. Equal conflicts are grouped, and the groups are ordered by the bytes sent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<ConflictReport>,
     /// Large replicated values, grouped by operation and type.
@@ -165,8 +165,10 @@ pub struct ConflictReport {
     pub lacks: String,
     /// The reason.
     pub reason: String,
-    /// The bytes that each device would save if the axis also sharded `lacks`, summed over all equal conflicts.
-    pub bytes: u64,
+    /// The bytes that a device sends in one execution of the program because of all equal conflicts. Several reasons for one collective have
+    /// equal shares of its bytes. `None` if the question is not about the whole program, or it cannot be partitioned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent: Option<u64>,
     /// The number of equal conflicts.
     pub count: usize,
     /// The annotation from which the axis propagated.

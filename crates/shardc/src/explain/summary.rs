@@ -16,9 +16,10 @@ const LARGE: u64 = 1 << 20;
 impl Explainer<'_> {
     pub(super) fn summary(&self, partitioned: Result<&Output, &Error>, report: &mut Report) {
         report.axes = self.axes();
-        report.conflicts = self.conflicts(self.provenance.conflicts().iter());
         report.replicated = self.replicated();
-        self.all_collectives(partitioned, report);
+        let needs = self.all_collectives(partitioned, report);
+        let all = self.provenance.conflicts().iter().enumerate();
+        report.conflicts = self.conflicts(all, needs.as_ref().map(|needs| &needs.of_conflicts));
     }
 
     /// Adds arguments and results, with the propagation paths of their axes.

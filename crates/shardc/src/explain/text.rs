@@ -176,13 +176,13 @@ impl Text<'_> {
     fn conflicts(&mut self, conflicts: &[ConflictReport]) {
         let (shown, rest) = self.rows(conflicts.len());
         for conflict in &conflicts[..shown] {
-            // Equal conflicts are rarely live at the same time, so the bytes of one come first.
             let times = match conflict.count {
                 0 | 1 => String::new(),
-                count => format!(" ({count} times, {} in all)", bytes(conflict.bytes)),
+                count => format!(" ({count} times)"),
             };
-            let (place, one) = (self.place(&conflict.place), conflict.bytes / conflict.count.max(1) as u64);
-            self.line(&format!("  {:>10}  {}{times}  {place}", bytes(one), conflict.op));
+            let place = self.place(&conflict.place);
+            let sent = conflict.sent.map(bytes).unwrap_or_default();
+            self.line(&format!("  {sent:>10}  {}{times}  {place}", conflict.op));
             self.line(&format!("              {}", conflict_text(conflict)));
         }
         if let Some(rest) = rest {
@@ -209,7 +209,7 @@ impl Text<'_> {
             rest.into_iter().for_each(|rest| self.line(&rest));
         }
         if !report.conflicts.is_empty() {
-            self.heading("Conflicts, with the additional bytes of one value on each device:");
+            self.heading("Conflicts, with the bytes that a device sends because of them:");
             self.conflicts(&report.conflicts);
         }
         if !report.replicated.is_empty() {

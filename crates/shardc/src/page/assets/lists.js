@@ -25,17 +25,16 @@ function conflictsSection() {
   const rows = report.conflicts || [];
   if (!rows.length) return;
   section("conflicts", "Conflicts").append(dataTable({
-    caption: "Conflicts between shardings, with the additional bytes of one value on each device",
+    caption: "Conflicts between shardings, with the bytes that a device sends because of them",
     rows,
     size: 25,
-    sort: [2, true],
+    sort: [0, true],
     filters: [{ title: "Axis", values: (row) => [row.axis] }, { title: "Operation", values: (row) => [row.op] }],
     text: (row) => placeText(row.place),
     detail: (row) => [h("p", null, conflictText(row)), snippet(row.place)],
     columns: [
-      { title: "Bytes", numeric: true, value: (row) => row.bytes / row.count, cell: (row) => bytes(Math.round(row.bytes / row.count)) },
+      { title: "Bytes sent", numeric: true, value: (row) => row.sent || 0, cell: (row) => (row.sent === undefined ? "" : bytes(row.sent)) },
       { title: "Times", numeric: true, value: (row) => row.count, cell: (row) => count(row.count) },
-      { title: "In all", numeric: true, value: (row) => row.bytes, cell: (row) => bytes(row.bytes) },
       { title: "Operation", value: (row) => row.op, cell: (row) => [code(row.op), " ", place(row.place)] },
       { title: "Axis", value: (row) => row.axis, cell: (row) => code(row.axis) },
       { title: "Reason", value: conflictText },

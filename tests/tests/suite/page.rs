@@ -9,7 +9,7 @@ use shardc::Compiler;
 use shardc::explain::{Question, Report, SourcePlace};
 use shardc::page::render;
 use shardc::plan::{
-    BufferReport, ChangeReport, ClassReport, MemoryReport, MeshAxisReport, PlanReport, SpanReport,
+    BufferReport, ChangeReport, ClassOverTime, ClassReport, MemoryReport, MeshAxisReport, PlanReport, SpanReport,
     TargetReport, TimeReport, TrafficReport,
 };
 use shardc_tests::skip::{Need, skip};
@@ -41,6 +41,8 @@ fn plan() -> PlanReport {
         lane: lane.to_owned(),
         start,
         seconds,
+        busy: seconds,
+        operations: 1,
         runs: 1,
         place: place.clone(),
         ..SpanReport::default()
@@ -62,6 +64,10 @@ fn plan() -> PlanReport {
             classes: vec![ClassReport { class: "parameters".to_owned(), bytes: 1000 }],
             points: 10,
             timeline: vec![(0, 1000), (3, 1600), (7, 1100)],
+            classes_over_time: vec![
+                ClassOverTime { class: "parameters".to_owned(), timeline: vec![(0, 1000)] },
+                ClassOverTime { class: "activations".to_owned(), timeline: vec![(3, 600), (7, 100)] },
+            ],
             buffers: vec![
                 buffer("params", "parameters", 1000, 0, 9),
                 buffer("%h0", "activations", 600, 3, 6),

@@ -1,12 +1,13 @@
 //! The memory of a device: totals, classes, and the values at the peak.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use indexmap::IndexMap;
 use shardc_ir::{Module, TensorType, ValueId};
 use shardc_passes::cost::memory::{BuffersOverTime, aliased};
 use shardc_passes::report::byte_size::bytes_text;
 
+use super::over_time::OverTime;
 use super::report::{BufferReport, ClassReport, MemoryReport};
 use crate::explain::classes::ProgramRoles;
 use crate::explain::{OperandClass, SourcePlace};
@@ -45,13 +46,14 @@ pub(super) fn report(
     }
     live.extend(buffers_of_results(output));
     let returned = returned(&output.module);
+    let constant = classes.clone();
     let at_peak = &temporaries.at_peak;
     // If all temporaries fit in on-chip memory, the estimate does not count them.
     let is_on_chip = at_peak.iter().map(|group| group.bytes).sum::<u64>() > memory.temporaries;
     let mut listed = 0;
     for group in at_peak {
-        let class = class_of_temporary(&group.made_by, group.values.iter().all(|v| returned.contains(v)));
-        let class = if is_on_chip { "on-chip memory" } else { class };
+        let is_returned = group.values.iter().all(|v| returned.contains(v));
+        let class = class_of_temporary(&group.made_by, is_returned, is_on_chip);
         if !is_on_chip {
             *classes.entry(class).or_default() += group.bytes;
             listed += group.bytes;
@@ -74,7 +76,7 @@ pub(super) fn report(
     let mut classes: Vec<ClassReport> =
         classes.into_iter().map(|(class, bytes)| ClassReport { class: class.to_owned(), bytes }).collect();
     classes.sort_by_key(|class| std::cmp::Reverse(class.bytes));
-    let over_time = OverTime::of(output, temporaries, memory.arguments.saturating_add(results));
+    let over_time = OverTime::of(output, temporaries, &constant, is_on_chip);
     MemoryReport {
         limit,
         low: memory.low,
@@ -87,67 +89,16 @@ pub(super) fn report(
         live,
         points: over_time.points,
         timeline: over_time.timeline,
+        classes_over_time: over_time.classes,
         buffers: over_time.buffers,
+        unlisted: over_time.unlisted,
     }
-}
-
-/// The maximum number of buffers of a report. The smallest are left out; the time line counts them.
-const BUFFERS: usize = 1500;
-
-/// The memory over time.
-struct OverTime {
-    points: usize,
-    timeline: Vec<(usize, u64)>,
-    buffers: Vec<BufferReport>,
-}
-
-impl OverTime {
-    /// The memory over time, on top of `arguments` bytes that are live all the time.
-    fn of(output: &Output, temporaries: &BuffersOverTime, arguments: u64) -> OverTime {
-        let module = &output.module;
-        let (points, mut all) = (temporaries.steps, temporaries.buffers.clone());
-        let mut changes: BTreeMap<usize, i64> = BTreeMap::from([(0, signed(arguments))]);
-        for buffer in &all {
-            *changes.entry(buffer.first as usize).or_default() += signed(buffer.bytes);
-            *changes.entry(buffer.last as usize + 1).or_default() -= signed(buffer.bytes);
-        }
-        let mut live = 0;
-        let timeline = changes.into_iter().map(|(point, change)| {
-            live += change;
-            (point, live.unsigned_abs())
-        });
-        let timeline = timeline.collect();
-        if all.len() > BUFFERS {
-            all.sort_by_key(|buffer| std::cmp::Reverse(buffer.bytes));
-            all.truncate(BUFFERS);
-            all.sort_by_key(|buffer| buffer.first);
-        }
-        let returned = returned(module);
-        let buffers = all.into_iter().map(|buffer| {
-            let op = buffer.value.and_then(|value| module.def_op(value));
-            let name = op.map_or("copy", |op| module.ops[op].kind.name()).to_owned();
-            BufferReport {
-                class: class_of_temporary(&name, buffer.value.is_some_and(|v| returned.contains(&v))).to_owned(),
-                name,
-                ty: buffer.value.map_or_else(String::new, |v| module.types.display(module.values[v].ty)),
-                bytes: buffer.bytes,
-                count: 1,
-                first: buffer.first as usize,
-                last: buffer.last as usize,
-                place: SourcePlace { user: op.and_then(|op| module.user_loc(op)), ..SourcePlace::default() },
-            }
-        });
-        OverTime { points: points as usize + 1, timeline, buffers: buffers.collect() }
-    }
-}
-
-fn signed(bytes: u64) -> i64 {
-    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 /// The class of a temporary by its producer. Results have memory of their own; a temporary for a returned value is copied to it.
-fn class_of_temporary(op: &str, is_returned: bool) -> &'static str {
+pub(super) fn class_of_temporary(op: &str, is_returned: bool, is_on_chip: bool) -> &'static str {
     match (is_returned, is_collective(op)) {
+        _ if is_on_chip => "on-chip memory",
         (true, _) => "results before their copy",
         (false, true) => "collective buffers",
         (false, false) => "activations and gradients",
@@ -155,7 +106,7 @@ fn class_of_temporary(op: &str, is_returned: bool) -> &'static str {
 }
 
 /// The values that the program returns.
-fn returned(module: &Module) -> HashSet<ValueId> {
+pub(super) fn returned(module: &Module) -> HashSet<ValueId> {
     let body = module.entry().and_then(|func| module.funcs[func].body);
     let last = body.and_then(|body| module.terminator(body));
     last.map(|last| module.ops[last].operands.iter().copied().collect()).unwrap_or_default()

@@ -30,6 +30,7 @@
 mod changes;
 mod communication;
 mod memory;
+mod over_time;
 mod rematerialize;
 mod report;
 mod text;
@@ -46,7 +47,7 @@ use shardc_passes::cost::time::{TimeEstimate, estimate, ideal_seconds};
 use shardc_target::{Number, Target};
 
 pub use report::{
-    BufferReport, ChangeReport, ClassReport, LoopReport, MemoryReport, MeshAxisReport, PlanReport,
+    BufferReport, ChangeReport, ClassOverTime, ClassReport, LoopReport, MemoryReport, MeshAxisReport, PlanReport,
     SpanReport, TargetReport, TimeReport, TrafficReport,
 };
 

@@ -82,8 +82,12 @@ pub struct MemoryReport {
     pub points: usize,
     /// The live bytes after each change: program point and bytes, in ascending order of program points.
     pub timeline: Vec<(usize, u64)>,
+    /// The live bytes of each class, as in `timeline`.
+    pub classes_over_time: Vec<ClassOverTime>,
     /// The largest buffers of the whole execution, in the order of their definition.
     pub buffers: Vec<BufferReport>,
+    /// The number of further buffers.
+    pub unlisted: usize,
 }
 
 /// Bytes of one class.
@@ -93,6 +97,15 @@ pub struct ClassReport {
     pub class: String,
     /// Bytes at the peak.
     pub bytes: u64,
+}
+
+/// The live bytes of one class over time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ClassOverTime {
+    /// The class.
+    pub class: String,
+    /// The live bytes after each change: program point and bytes, in ascending order of program points.
+    pub timeline: Vec<(usize, u64)>,
 }
 
 /// A buffer, or a group of equal buffers.
@@ -178,6 +191,10 @@ pub struct SpanReport {
     /// The layer or the scope of the front end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
+    /// Seconds in which an operation of the group runs: `seconds` for a single operation.
+    pub busy: f64,
+    /// The number of operations in the group.
+    pub operations: usize,
     /// The number of executions.
     pub runs: u64,
     /// Bytes that are sent, for communication.

@@ -35,30 +35,33 @@ fn merged(output: &Output, spans: &[Span], shortest: f64) -> Vec<SpanReport> {
     let module = &output.module;
     let is_short = spans.len() > SPANS;
     let mut reports: Vec<SpanReport> = Vec::new();
-    // The last report of each lane, with the number of operations in it.
-    let mut last: [Option<(usize, usize)>; 2] = [None, None];
+    // The last report of each lane.
+    let mut last: [Option<usize>; 2] = [None, None];
     for span in spans {
         let lane = usize::from(span.is_collective);
         let bytes = bytes_sent(module, span.op).unwrap_or(0).saturating_mul(span.runs);
-        if let Some((at, count)) = &mut last[lane]
+        if let Some(at) = last[lane]
             && is_short
-            && reports[*at].runs == span.runs
-            && span.start + span.seconds - reports[*at].start < shortest
+            && reports[at].runs == span.runs
+            && span.start + span.seconds - reports[at].start < shortest
         {
-            let report = &mut reports[*at];
-            *count += 1;
-            report.name = format!("{count} operations");
+            let report = &mut reports[at];
+            report.operations += 1;
+            report.busy += span.seconds;
+            report.name = format!("{} operations", report.operations);
             report.seconds = span.start + span.seconds - report.start;
             report.bytes = report.bytes.saturating_add(bytes);
             continue;
         }
-        last[lane] = Some((reports.len(), 1));
+        last[lane] = Some(reports.len());
         let data = &module.ops[span.op];
         reports.push(SpanReport {
             name: data.kind.name().trim_start_matches("stablehlo.").to_owned(),
             lane: if span.is_collective { "communication" } else { "compute" }.to_owned(),
             start: span.start,
             seconds: span.seconds,
+            busy: span.seconds,
+            operations: 1,
             scope: None,
             runs: span.runs,
             bytes: if span.is_collective { bytes } else { 0 },

@@ -1,24 +1,20 @@
 // Memory over time: the live bytes by class, with a cursor and the buffers that are live there.
 
-// Live bytes at each change, and how many of them belong to listed buffers of each class.
+// The live bytes at each program point, in all and of each class.
 function memorySteps(memory) {
   const steps = memory.timeline.length ? memory.timeline : [[0, memory.expected]];
   const points = Math.max(1, memory.points, steps[steps.length - 1][0] + 1);
-  const classes = [...new Set(memory.buffers.map((buffer) => buffer.class))];
-  const changes = classes.map(() => new Float64Array(points + 1));
-  for (const buffer of memory.buffers) {
-    const change = changes[classes.indexOf(buffer.class)];
-    change[Math.min(buffer.first, points)] += buffer.bytes;
-    change[Math.min(buffer.last + 1, points)] -= buffer.bytes;
-  }
-  for (const change of changes) for (let i = 1; i < change.length; i++) change[i] += change[i - 1];
-  const total = new Float64Array(points);
-  let next = 0, live = 0;
-  for (let i = 0; i < points; i++) {
-    while (next < steps.length && steps[next][0] <= i) live = steps[next++][1];
-    total[i] = live;
-  }
-  return { points, classes, changes, total };
+  const atEachPoint = (changes) => {
+    const line = new Float64Array(points);
+    let next = 0, live = 0;
+    for (let i = 0; i < points; i++) {
+      while (next < changes.length && changes[next][0] <= i) live = changes[next++][1];
+      line[i] = live;
+    }
+    return line;
+  };
+  const classes = memory.classes_over_time;
+  return { points, classes: classes.map((line) => line.class), parts: classes.map((line) => atEachPoint(line.timeline)), total: atEachPoint(steps) };
 }
 
 // The columns of the chart: in each, the program point with the most live bytes.
@@ -28,11 +24,7 @@ function memoryColumns(steps, width) {
     const start = Math.floor(column * steps.points / columns), end = Math.max(start + 1, Math.floor((column + 1) * steps.points / columns));
     let best = start;
     for (let i = start; i < end; i++) if (steps.total[i] > steps.total[best]) best = i;
-    const parts = steps.changes.map((change) => Math.max(0, change[best]));
-    const listed = parts.reduce((sum, part) => sum + part, 0);
-    // A group of equal buffers is listed from its first to its last buffer, so the listed bytes may exceed the live bytes.
-    const scale = listed > steps.total[best] && listed > 0 ? steps.total[best] / listed : 1;
-    return { point: best, parts: [...parts.map((part) => part * scale), Math.max(0, steps.total[best] - listed * scale)] };
+    return { point: best, parts: steps.parts.map((part) => part[best]) };
   });
 }
 
@@ -42,7 +34,7 @@ function memorySection() {
   const element = section("memory", "Memory over time");
   const steps = memorySteps(memory);
   const columns = memoryColumns(steps, 700);
-  const names = [...steps.classes, "other"];
+  const names = steps.classes;
   const most = Math.max(memory.high, memory.expected, ...columns.map((column) => column.parts.reduce((sum, part) => sum + part, 0)), 1);
   const top = (memory.limit && memory.limit < 2 * most ? Math.max(most, memory.limit) : most) * 1.06;
   const W = 1000, H = 300, L = 84, B = 28;
@@ -76,6 +68,11 @@ function memorySection() {
     picture.append(s("line", { x1: L, x2: W - 10, y1: y(memory.expected), y2: y(memory.expected), class: "expected" }),
       s("text", { x: L + 6, y: y(memory.expected) - 5 }, "peak with fragmentation and copies " + bytes(memory.expected)));
   }
+  // The upper end of the estimate is compared with the limit.
+  if (memory.high > memory.expected) {
+    picture.append(s("line", { x1: L, x2: W - 10, y1: y(memory.high), y2: y(memory.high), class: "expected" }),
+      s("text", { x: (L + W) / 2, y: y(memory.high) - 5, "text-anchor": "middle" }, "upper end of the estimate " + bytes(memory.high)));
+  }
   picture.append(s("text", { x: L, y: H - 8 }, "0"), s("text", { x: W - 10, y: H - 8, "text-anchor": "end" }, "program point " + count(steps.points - 1)));
   const line = s("line", { y1: 10, y2: H - B, class: "cursor" });
   picture.append(line);
@@ -91,7 +88,8 @@ function memorySection() {
     line.setAttribute("x2", at);
     const live = atPeak ? memory.live : memory.buffers.filter((buffer) => buffer.first <= cursor && cursor <= buffer.last);
     const text = "Program point " + count(cursor) + ": " + bytes(steps.total[cursor]) + " live";
-    caption.textContent = text + "; " + times(live.length, "listed buffer");
+    caption.textContent = text + "; " + times(live.length, "temporary", "temporaries")
+      + (memory.unlisted ? " of the " + count(memory.buffers.length) + " largest, " + count(memory.unlisted) + " smaller ones are not listed" : "");
     picture.setAttribute("aria-valuenow", cursor);
     picture.setAttribute("aria-valuetext", text + (live.length ? "; largest: " + [...live].sort((a, b) => b.bytes - a.bytes)[0].name : ""));
     table.replaceChildren(dataTable({

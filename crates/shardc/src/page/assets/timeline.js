@@ -55,9 +55,18 @@ function timelineSection() {
     selected = span;
     const row = (title, ...value) => h("div", null, h("dt", null, title), h("dd", null, value));
     details.replaceChildren(h("h3", null, name(span)), h("dl", null, row("Lane", span.lane), row("Start", seconds(span.start)), row("Duration", seconds(span.seconds)),
+      span.operations > 1 ? row("Busy", percent(span.busy, span.seconds)) : "",
       row("Runs", count(span.runs)), span.bytes ? row("Bytes", bytes(span.bytes)) : "",
       span.place.line !== undefined ? row("Position", place(span.place), snippet(span.place)) : ""));
     draw();
+  }
+
+  // Several operations as one rectangle; its filled part is the share of the time in which one of them runs.
+  function many(left, y, width, share, text) {
+    const height = LANE - 12, filled = Math.max(1, height * share);
+    return s("g", { class: "span many" }, s("title", null, text + ", busy " + percent(share, 1) + " of the time"),
+      s("rect", { x: left, y: y + 6, width, height, class: "idle" }),
+      s("rect", { x: left, y: y + 6 + height - filled, width, height: filled }));
   }
 
   // Spans of less than a pixel are merged into one rectangle.
@@ -66,8 +75,8 @@ function timelineSection() {
     let small = null;
     const flush = () => {
       if (!small) return;
-      out.push(s("rect", { x: small.x, y: y + 6, width: Math.max(1, small.end - small.x), height: LANE - 12, class: "span many" },
-        s("title", null, times(small.count, "short span"))));
+      const width = Math.max(1, small.end - small.x), share = Math.min(1, small.busy / width);
+      out.push(many(small.x, y, width, share, times(small.count, "short operation")));
       small = null;
     };
     for (const span of list) {
@@ -75,10 +84,20 @@ function timelineSection() {
       const left = Math.max(L, x(span.start)), right = Math.min(W - 10, x(span.start + span.seconds));
       if (right - left < 1.2 && span !== selected) {
         if (small && left - small.end > 1) flush();
-        if (small) { small.end = Math.max(small.end, right); small.count++; } else small = { x: left, end: right, count: 1 };
+        small = small || { x: left, end: right, count: 0, busy: 0 };
+        small.end = Math.max(small.end, right);
+        small.count += span.operations;
+        small.busy += (right - left) * span.busy / span.seconds;
         continue;
       }
       flush();
+      if (span.operations > 1) {
+        const group = many(left, y, Math.max(1, right - left - 0.5), span.busy / span.seconds, name(span));
+        if (span === selected) group.classList.add("selected");
+        group.addEventListener("click", () => select(span));
+        out.push(group);
+        continue;
+      }
       const group = s("g", { class: "span " + color(span.name) + (span === selected ? " selected" : "") },
         s("title", null, name(span) + ", " + seconds(span.seconds)),
         s("rect", { x: left, y: y + 6, width: Math.max(1, right - left - 0.5), height: LANE - 12, rx: 2 }));
@@ -159,7 +178,8 @@ function timelineSection() {
   h("div", { class: "controls" }, button("+", "Zoom in", () => zoom(0.7)), button("\u2212", "Zoom out", () => zoom(1.4)), button("Show all", "Show all", () => range(0, end)),
     h("button", { type: "button", id: "download-trace", onclick: () => download(fileName.replace(/[^\w.-]+/g, "_") + ".trace.json", "application/json", JSON.stringify(traceOf(plan))) },
       "Download trace"), h("span", { class: "dim" }, " for ui.perfetto.dev")),
-  picture, details, loopsTable(), h("details", null, h("summary", null, "The spans as a table"), dataTable({
+  h("ul", { class: "legend" }, h("li", null, h("span", { class: "swatch many", "aria-hidden": "true" }),
+    "several short operations: the filled part of the height is the share of time in which one runs")), picture, details, loopsTable(), h("details", null, h("summary", null, "The spans as a table"), dataTable({
     caption: "Spans",
     rows: spans,
     size: 25,

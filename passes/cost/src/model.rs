@@ -3,10 +3,11 @@
 //! Collectives are assumed to use the ring algorithm. Arithmetic and memory traffic are converted by the rates of the target. An accuracy
 //! within a small factor is enough to choose between an all-gather and a rematerialization.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use shardc_ir::{AxisRef, Mesh};
-use shardc_target::{Group, PlanningRates, Target, TargetSpec};
+use shardc_target::{DeviceKind, Group, PlanningRates, Target, TargetSpec, find, usual};
 
 /// The minimum saving for [`Costs::worth_exchanging`], in launches of a collective.
 const LAUNCHES_TO_EXCHANGE: f64 = 256.0;
@@ -15,23 +16,52 @@ const LAUNCHES_TO_EXCHANGE: f64 = 256.0;
 const MAX_AXES: usize = 8;
 
 /// The rates of a machine. [`CostModel::on`] gives the costs on a mesh.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct CostModel {
     rates: PlanningRates,
+    /// The name of the kind of device.
+    device: Cow<'static, str>,
     target: Option<Arc<Target>>,
+}
+
+impl Default for CostModel {
+    /// The rates of the usual TPU.
+    fn default() -> CostModel {
+        CostModel::of_device(usual(DeviceKind::Tpu))
+    }
 }
 
 impl CostModel {
     /// The rates of one kind of device, whose mesh axes all have links of the same bandwidth.
     #[must_use]
     pub fn of_device(device: &TargetSpec) -> CostModel {
-        CostModel { rates: device.planning_rates(), target: None }
+        CostModel { rates: device.planning_rates(), device: device.name.clone(), target: None }
     }
 
     /// The rates of a target. Its grid determines the bandwidth of each mesh axis.
     #[must_use]
     pub fn of_target(target: Arc<Target>) -> CostModel {
-        CostModel { rates: target.spec().planning_rates(), target: Some(target) }
+        CostModel {
+            rates: target.spec().planning_rates(),
+            device: target.spec().name.clone(),
+            target: Some(target),
+        }
+    }
+
+    /// The name of the target, or else of the kind of device: `v5e:2x4`, `v5e`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.target.as_ref().map_or_else(|| self.device.to_string(), ToString::to_string)
+    }
+
+    /// The target, if it has this number of devices, or else a target of the same kind of device; `None` if there is none of this size.
+    #[must_use]
+    pub fn target_with(&self, devices: usize) -> Option<Arc<Target>> {
+        let own = self.target.as_ref().filter(|target| target.num_devices() == devices);
+        own.cloned().or_else(|| {
+            let found = Target::with_devices(find(&self.device)?, u32::try_from(devices).ok()?);
+            found.ok().map(Arc::new)
+        })
     }
 
     /// The target whose grid determines the bandwidth of each mesh axis; `None` if all axes have the same.

@@ -273,7 +273,7 @@ impl Explainer<'_> {
         report.totals = Some(TotalsReport::of(&collectives));
         self.options.filter.apply(&mut collectives);
         if self.options.remedies > 0 {
-            let mut trials = Trials::new(self.compiler, self.raw, &roles);
+            let mut trials = Trials::new(self.compiler, self.raw, &roles, output.num_devices());
             self.add_remedies(output, &mut collectives, &mut trials, self.options.remedies);
         }
         report.collectives = collectives;
@@ -289,7 +289,7 @@ impl Explainer<'_> {
         roles: &ProgramRoles,
     ) {
         if let (Some(collective), true) = (all.get_mut(number), self.options.remedies > 0) {
-            let mut trials = Trials::new(self.compiler, self.raw, roles);
+            let mut trials = Trials::new(self.compiler, self.raw, roles, output.num_devices());
             self.add_remedies(output, std::slice::from_mut(collective), &mut trials, 1);
         }
     }

@@ -2,15 +2,17 @@
 //!
 //! The annotations from which the reasons of a collective come are candidates: without the axis, the argument is replicated over it, and so
 //! is the optimizer state of a parameter. If no batch argument is sharded along the axis, sharding the batch is a candidate too. A
-//! candidate becomes a remedy only if the program, partitioned with it, sends fewer bytes.
+//! candidate becomes a remedy only if the program, partitioned with it, sends fewer bytes and is not estimated to take longer.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
 use shardc_ir::{Module, OpId, TensorSharding};
 use shardc_passes::annotations::spec::Annotation;
 use shardc_passes::cost::traffic;
 use shardc_passes::propagate::{AnnotationSource, AxisRole as At, Subject};
+use shardc_target::Target;
 
 use super::Explainer;
 use super::classes::{OperandClass, ProgramRoles};
@@ -18,15 +20,24 @@ use super::collectives::Served;
 use super::fold::groups;
 use super::report::{CollectiveReport, RemedyReport};
 use crate::folding::fold;
+use crate::plan::seconds_text;
 use crate::spec_text::axes_text;
 use crate::{Compiler, Output};
 
 /// The maximum number of candidates for a group of collectives. Each is a partition of the program.
 const CANDIDATES: usize = 2;
 
+/// The least relative difference of times that matters.
+const NOTICEABLE: f64 = 1e-3;
+
+/// The maximum number of names of arguments in a remedy.
+const NAMES: usize = 3;
+
 /// The costs of a partitioned program.
 #[derive(Clone, Copy, Debug)]
 struct Measure {
+    /// Seconds of one execution; `None` if no target has the number of devices.
+    seconds: Option<f64>,
     /// Bytes that a device sends in one execution.
     sent: u64,
     /// Bytes of the memory peak.
@@ -36,9 +47,11 @@ struct Measure {
 }
 
 impl Measure {
-    fn of(output: &Output) -> Measure {
+    fn of(output: &Output, target: Option<&Target>) -> Measure {
+        let func = output.module.entry();
         let collectives = traffic::collectives(&output.module);
         Measure {
+            seconds: target.zip(func).map(|(target, func)| output.time(func, target).total.seconds),
             sent: collectives.iter().map(traffic::Collective::bytes_in_run).fold(0, u64::saturating_add),
             memory: output.memory().peak,
             operations: traffic::product_operations(&output.module),
@@ -52,13 +65,20 @@ pub(super) struct Trials<'a> {
     /// The program as it was parsed.
     raw: &'a Module,
     roles: &'a ProgramRoles,
+    target: Option<Arc<Target>>,
     /// The costs with each set of annotations, `None` if the program cannot be partitioned with them.
     known: HashMap<Vec<String>, Option<Measure>>,
 }
 
 impl<'a> Trials<'a> {
-    pub(super) fn new(compiler: &'a Compiler, raw: &'a Module, roles: &'a ProgramRoles) -> Trials<'a> {
-        Trials { compiler, raw, roles, known: HashMap::new() }
+    pub(super) fn new(
+        compiler: &'a Compiler,
+        raw: &'a Module,
+        roles: &'a ProgramRoles,
+        devices: usize,
+    ) -> Trials<'a> {
+        let target = compiler.options.costs.target_with(devices);
+        Trials { compiler, raw, roles, target, known: HashMap::new() }
     }
 
     fn measure(&mut self, specs: &[String]) -> Option<Measure> {
@@ -68,7 +88,8 @@ impl<'a> Trials<'a> {
         let annotations: Option<Vec<Annotation>> = specs.iter().map(|spec| spec.parse().ok()).collect();
         let measured = annotations.and_then(|annotations| {
             let compiler = annotations.into_iter().fold(self.compiler.clone(), Compiler::annotation);
-            compiler.partition_module(self.raw.clone()).ok().map(|output| Measure::of(&output))
+            compiler.partition_module(self.raw.clone()).ok()
+                .map(|output| Measure::of(&output, self.target.as_deref()))
         });
         self.known.insert(specs.to_vec(), measured);
         measured
@@ -92,7 +113,7 @@ impl Explainer<'_> {
     ) {
         let served = Served::new(self.module, self.body, output);
         let ops = traffic::collectives(&output.module);
-        let before = Measure::of(output);
+        let before = Measure::of(output, trials.target.as_deref());
         let mut found: Vec<(usize, Result<RemedyReport, String>)> = Vec::new();
         for group in groups(collectives).iter().take(limit) {
             let Some(&first) = group.members.first() else { continue };
@@ -241,7 +262,11 @@ impl Explainer<'_> {
         let names: Vec<String> =
             arguments.iter().map(|&i| label(i).unwrap_or_else(|| format!("argument {i}"))).collect();
         let folded = fold(names.iter().map(String::as_str)).into_iter().map(|name| name.text);
-        folded.collect::<Vec<_>>().join(", ")
+        let mut folded: Vec<String> = folded.collect();
+        let more = folded.len().saturating_sub(NAMES);
+        folded.truncate(NAMES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{more}", folded.join(", "))
     }
 
     /// The partition spec of a sharding without an axis; `None` if the sharding does not use the axis.
@@ -278,23 +303,30 @@ fn best(
     trials: &mut Trials<'_>,
 ) -> Result<RemedyReport, String> {
     let mut found: Option<(Measure, &Candidate)> = None;
+    let mut slower: Option<(f64, &Candidate)> = None;
     for candidate in candidates {
         let Some(after) = trials.measure(&candidate.specs) else { continue };
         let saves = after.sent < before.sent && (before.sent - after.sent) >= bytes / 4;
         let is_better =
             found.is_none_or(|(best, _)| (after.operations, after.sent) < (best.operations, best.sent));
-        if saves && is_better {
+        let lost = after.seconds.zip(before.seconds).map(|(after, before)| (after - before, before));
+        if let Some((lost, before)) = lost.filter(|_| saves)
+            && lost > NOTICEABLE * before
+        {
+            slower.get_or_insert((lost, candidate));
+        } else if saves && is_better {
             found = Some((after, candidate));
         }
     }
     let Some((after, candidate)) = found else {
-        return Err(without_remedy(candidates, collective));
+        return Err(without_remedy(candidates, slower, collective));
     };
     Ok(RemedyReport {
         what: candidate.what.clone(),
         specs: candidate.specs.clone(),
         sent: difference(before.sent, after.sent),
         memory: difference(before.memory, after.memory),
+        seconds: after.seconds.zip(before.seconds).map(|(after, before)| after - before),
         operations: if before.operations > 0.0 { after.operations / before.operations } else { 1.0 },
     })
 }
@@ -304,7 +336,11 @@ fn difference(before: u64, after: u64) -> i64 {
 }
 
 /// The reason why a collective has no remedy.
-fn without_remedy(candidates: &[Candidate], collective: &CollectiveReport) -> String {
+fn without_remedy(
+    candidates: &[Candidate],
+    slower: Option<(f64, &Candidate)>,
+    collective: &CollectiveReport,
+) -> String {
     let purpose = match (collective.reduces(), collective.kind.as_str(), collective.class) {
         (true, _, Some(OperandClass::Gradient)) => {
             "it sums gradients over the shards of a contracted dimension"
@@ -315,8 +351,15 @@ fn without_remedy(candidates: &[Candidate], collective: &CollectiveReport) -> St
         }
         _ => "it changes the sharding of a value",
     };
-    match candidates {
-        [] => format!("{purpose}, and no annotation of a weight causes it"),
-        [first, ..] => format!("{purpose}, and this does not send less: {}", first.what),
+    match (candidates, slower) {
+        ([], _) => format!("{purpose}, and no annotation of a weight causes it"),
+        (_, Some((lost, candidate))) => format!(
+            "{purpose}; tried without success, because the program takes {} longer: {}",
+            seconds_text(lost),
+            candidate.what
+        ),
+        ([first, ..], None) => {
+            format!("{purpose}; tried without success, because it does not send less: {}", first.what)
+        }
     }
 }

@@ -247,6 +247,9 @@ pub struct RemedyReport {
     pub specs: Vec<String>,
     /// The change of the bytes that a device sends in one execution of the program; negative, since a remedy sends less.
     pub sent: i64,
+    /// The change of the estimated seconds of one execution; `None` if no target has the number of devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
     /// The change of the estimated peak memory of a device, in bytes.
     pub memory: i64,
     /// The factor by which the floating-point operations of matrix products and convolutions of a device change.

@@ -8,6 +8,7 @@ use super::report::{
     AxisOrigin, CollectiveReport, ConflictReport, RemedyReport, Report, SourcePlace, StepReport,
     TotalsReport, ValueReport,
 };
+use crate::plan::seconds_text;
 
 /// The maximum number of rows of a list in a summary, unless all rows are requested.
 const ROWS: usize = 10;
@@ -348,6 +349,12 @@ fn remedy_text(remedy: &RemedyReport) -> String {
         more if more > 0 => format!("needs {} more memory", bytes(more.unsigned_abs())),
         less => format!("needs {} less memory", bytes(less.unsigned_abs())),
     };
+    let time = match remedy.seconds.map(|seconds| (seconds > 0.0, seconds_text(seconds.abs()))) {
+        None => String::new(),
+        Some((_, zero)) if zero == seconds_text(0.0) => ", takes the same time".to_owned(),
+        Some((true, more)) => format!(", takes {more} more"),
+        Some((false, less)) => format!(", takes {less} less"),
+    };
     let operations = match format!("{:.2}", remedy.operations).as_str() {
         "1.00" => String::new(),
         factor => format!(", and computes {factor} times the products"),
@@ -358,7 +365,7 @@ fn remedy_text(remedy: &RemedyReport) -> String {
         specs.push(format!("and {} more", remedy.specs.len() - NUMBERS));
     }
     format!(
-        "{} ({}): a device sends {} less, {memory}{operations}",
+        "{} ({}): a device sends {} less, {memory}{time}{operations}",
         remedy.what,
         specs.join(" "),
         bytes(remedy.sent.unsigned_abs()),

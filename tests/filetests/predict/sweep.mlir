@@ -12,7 +12,7 @@
 // CHECK-DAG: h100:8 8 data=8
 // CHECK-DAG: v5e:2x2 4 data=4
 // SMALLEST: v5e:2x4 8 data=8
-// NONE: no target of this kind with 4 to 256 devices has enough memory
+// NONE: no target of this kind with 4 to 256 devices has enough memory; v5e:16x16 with data=256 comes nearest: it needs up to
 // ONE: cannot be used with
 // PRICE: --price: expected KIND=PRICE, as in v5e=1.2
 

@@ -13,7 +13,7 @@ use shardc_passes::report::byte_size::bytes_text;
 
 use super::memory::is_collective;
 use super::rematerialize::rematerialize;
-use super::report::ChangeReport;
+use super::report::{ChangeReport, TogetherReport};
 use super::{Measured, PlanOptions};
 use crate::folding::with_wildcards;
 use crate::spec_text::axes_text;
@@ -38,8 +38,16 @@ struct Candidate {
     apply: Apply,
 }
 
+/// The changes of a report, and their effect together.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) changes: Vec<ChangeReport>,
+    pub(super) together: Option<TogetherReport>,
+}
+
 enum Apply {
-    Annotate(Vec<Annotation>),
+    /// Adds annotations for the group of arguments with this name.
+    Annotate(String, Vec<Annotation>),
     CombineBytes(u64),
     MemoryBytes(u64),
     OrderDevices,
@@ -54,7 +62,7 @@ pub(super) fn find(
     (output, measured): (&Output, &Measured),
     at_peak: &[InMemory],
     options: &PlanOptions,
-) -> Vec<ChangeReport> {
+) -> Found {
     let mut candidates: Vec<Candidate> = gathered_again(measured, options).into_iter().collect();
     candidates.extend(ordered(compiler, output));
     candidates.extend(combined(compiler, measured));
@@ -77,7 +85,62 @@ pub(super) fn find(
     changes.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
     changes.dedup_by(|a, b| a.what == b.what);
     changes.truncate(SHOWN);
-    changes
+    let together = is_short_of_memory
+        .then(|| together(compiler, module, &candidates, (&changes, measured), options))
+        .flatten();
+    Found { changes, together }
+}
+
+/// Measures changes that can be made together, if there are several: all except rematerialization, and the first for each argument.
+fn together(
+    compiler: &Compiler,
+    module: &Module,
+    candidates: &[Candidate],
+    (changes, before): (&[ChangeReport], &Measured),
+    options: &PlanOptions,
+) -> Option<TogetherReport> {
+    let (mut changed, mut numbers, mut targets) = (compiler.clone(), Vec::new(), HashSet::new());
+    for (number, change) in (1..).zip(changes) {
+        let Some(candidate) = candidates.iter().find(|candidate| candidate.what == change.what) else { continue };
+        if let Apply::Annotate(target, _) = &candidate.apply
+            && !targets.insert(target)
+        {
+            continue;
+        }
+        if let Some(next) = candidate.applied(&changed) {
+            changed = next;
+            numbers.push(number);
+        }
+    }
+    if numbers.len() < 2 {
+        return None;
+    }
+    let output = changed.partition_module(module.clone()).ok()?;
+    let after = Measured::of(&output, output.module.entry()?, &options.target);
+    Some(TogetherReport {
+        changes: numbers,
+        seconds: before.time.total.seconds - after.time.total.seconds,
+        bytes: signed(before.memory.peak) - signed(after.memory.peak),
+        high: after.memory.high,
+        fits: after.memory.high <= options.limit(),
+    })
+}
+
+impl Candidate {
+    /// The compiler with the change; `None` if the change is one of the partitioned program.
+    fn applied(&self, compiler: &Compiler) -> Option<Compiler> {
+        let mut changed = compiler.clone();
+        match &self.apply {
+            Apply::Annotate(_, annotations) => {
+                changed = annotations.iter().cloned().fold(changed, Compiler::annotation);
+            }
+            Apply::CombineBytes(bytes) => changed.options.clean.combine_bytes = *bytes,
+            Apply::MemoryBytes(bytes) => changed.options.clean.memory_bytes = Some(*bytes),
+            Apply::OrderDevices => changed = changed.best_device_order(true),
+            Apply::Replace(_) => return None,
+        }
+        Some(changed)
+    }
 }
 
 /// Measures changes on all processors; the reports are in the order of the candidates.
@@ -116,20 +179,9 @@ fn measure(
     before: &Measured,
     options: &PlanOptions,
 ) -> Option<ChangeReport> {
-    let mut changed = compiler.clone();
-    let mut replaced = None;
-    match &candidate.apply {
-        Apply::Annotate(annotations) => {
-            changed = annotations.iter().cloned().fold(changed, Compiler::annotation);
-        }
-        Apply::CombineBytes(bytes) => changed.options.clean.combine_bytes = *bytes,
-        Apply::MemoryBytes(bytes) => changed.options.clean.memory_bytes = Some(*bytes),
-        Apply::OrderDevices => changed = changed.best_device_order(true),
-        Apply::Replace(module) => replaced = Some(Output { module: (**module).clone(), ..unchanged.clone() }),
-    }
-    let output = match replaced {
-        Some(replaced) => replaced,
-        None => changed.partition_module(module.clone()).ok()?,
+    let output = match &candidate.apply {
+        Apply::Replace(module) => Output { module: (**module).clone(), ..unchanged.clone() },
+        _ => candidate.applied(compiler)?.partition_module(module.clone()).ok()?,
     };
     let after = Measured::of(&output, output.module.entry()?, &options.target);
     Some(ChangeReport {
@@ -226,7 +278,7 @@ fn resharded(output: &Output) -> Vec<Candidate> {
             candidates.extend(made.map(|(how, annotations)| Candidate {
                 what,
                 how,
-                apply: Apply::Annotate(annotations),
+                apply: Apply::Annotate(group.target.clone(), annotations),
             }));
         }
     }

@@ -48,7 +48,7 @@ use shardc_target::{Number, Target};
 
 pub use report::{
     BufferReport, ChangeReport, ClassOverTime, ClassReport, LoopReport, MemoryReport, MeshAxisReport, PlanReport,
-    SpanReport, TargetReport, TimeReport, TrafficReport,
+    SpanReport, TargetReport, TimeReport, TogetherReport, TrafficReport,
 };
 
 pub use text::seconds_text;
@@ -179,8 +179,9 @@ impl Compiler {
             ..PlanReport::default()
         };
         if options.changes {
-            report.changes =
+            let found =
                 changes::find(&compiler, &module, (&output, &measured), &temporaries.at_peak, options);
+            (report.changes, report.together) = (found.changes, found.together);
         }
         Ok(Plan { output, report })
     }

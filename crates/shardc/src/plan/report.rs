@@ -23,8 +23,11 @@ pub struct PlanReport {
     pub communication: Vec<TrafficReport>,
     /// Time of one execution of the program.
     pub time: TimeReport,
-    /// Changes that make the program fit or make it faster, best first.
+    /// Changes that make the program fit or make it faster, best first. Each is measured alone; effects do not add up.
     pub changes: Vec<ChangeReport>,
+    /// The effect of several changes together, if the program does not fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub together: Option<TogetherReport>,
     /// Assumptions of the prediction, and further notes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -226,6 +229,21 @@ pub struct ChangeReport {
     pub seconds: f64,
     /// Bytes at the peak that the change saves; negative if it needs more memory.
     pub bytes: i64,
+}
+
+/// The effect of several changes together.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct TogetherReport {
+    /// The numbers of the changes, from 1.
+    pub changes: Vec<usize>,
+    /// Seconds saved, as in [`ChangeReport`].
+    pub seconds: f64,
+    /// Bytes saved at the peak, as in [`ChangeReport`].
+    pub bytes: i64,
+    /// The upper end of the estimated peak with the changes.
+    pub high: u64,
+    /// Whether the upper end is within the limit.
+    pub fits: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

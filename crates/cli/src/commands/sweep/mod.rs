@@ -15,6 +15,7 @@ use shardc::target::{Target, TargetSpec, find, names, unknown_hint};
 use shardc_passes::annotations::spec::MeshSpec;
 
 use self::rows::{Row, best_of_each, table};
+use crate::ui::table::bytes;
 use crate::args::{AnnotationArgs, HowArgs, PlanArgs, StrategyArgs};
 use crate::failure::usage;
 use crate::job::{self, Prepared};
@@ -58,6 +59,7 @@ pub(super) fn run(args: &PlanArgs, source: &Source, module: &Module, ui: &Ui) ->
     let done = Done { planned: AtomicUsize::new(0), all: cases.len(), shown: progress.handle() };
     let sweep = Sweep { args, source, module, prices: &prices, ui, done: &done };
     let mut rows: Vec<Row> = Vec::new();
+    let mut nearest = None;
     if args.smallest_slice.is_some() {
         // Smaller targets come first; the search ends at the first that fits.
         for same in cases.chunk_by(|a, b| a.target == b.target) {
@@ -66,6 +68,7 @@ pub(super) fn run(args: &PlanArgs, source: &Source, module: &Module, ui: &Ui) ->
                 break;
             }
         }
+        nearest = rows.iter().min_by_key(|row| row.memory).cloned();
         rows.retain(|row| row.fits);
     } else {
         rows = sweep.planned(&cases)?;
@@ -79,7 +82,14 @@ pub(super) fn run(args: &PlanArgs, source: &Source, module: &Module, ui: &Ui) ->
     let text = if ui.is_json() || args.json.is_some() {
         format!("{}\n", serde_json::to_string_pretty(&rows)?)
     } else if rows.is_empty() {
-        "no target of this kind with 4 to 256 devices has enough memory\n".to_owned()
+        let nearest = nearest.map(|row| {
+            let (needs, limit) = (bytes(row.memory), bytes(row.limit));
+            format!("; {} with {} comes nearest: it needs up to {needs}, a device has {limit}", row.target, row.mesh)
+        });
+        format!(
+            "no target of this kind with 4 to 256 devices has enough memory{}\n",
+            nearest.unwrap_or_default()
+        )
     } else {
         ui.table(&table(&rows))
     };

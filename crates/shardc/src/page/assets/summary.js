@@ -66,13 +66,16 @@ function difference(saved, text, less, more) {
 
 function changes() {
   if (!plan || !plan.changes.length) return null;
-  const rows = plan.changes.map((change) => h("tr", null, h("th", { scope: "row" }, change.what),
+  const rows = plan.changes.map((change, i) => h("tr", null, h("th", { scope: "row" }, i + 1 + ". " + change.what),
     h("td", null, code(change.how), copyButton(change.how)),
     h("td", { class: "number" }, difference(change.seconds, seconds, "faster", "slower")),
     h("td", { class: "number" }, difference(change.bytes, bytes, "less", "more"))));
   const heads = ["Change", "Option or annotation", "Time", "Memory"];
-  return h("div", { class: "scroll" }, h("table", null, h("caption", null, "Suggested changes, best first"),
-    h("thead", null, h("tr", null, heads.map((title) => h("th", { scope: "col" }, title)))), h("tbody", null, rows)));
+  const both = plan.together;
+  const together = both ? h("p", null, "Changes " + both.changes.join(", ") + " together: " + difference(both.seconds, seconds, "faster", "slower") + ", "
+    + difference(both.bytes, bytes, "less", "more") + " memory; " + (both.fits ? "it fits" : "it still does not fit") + ": up to " + bytes(both.high) + ".") : "";
+  return h("div", { class: "scroll" }, h("table", null, h("caption", null, "Suggested changes, best first; each is measured alone, and effects do not add up"),
+    h("thead", null, h("tr", null, heads.map((title) => h("th", { scope: "col" }, title)))), h("tbody", null, rows)), together);
 }
 
 function axesTable() {

@@ -10,11 +10,11 @@ use anyhow::Result;
 use indicatif::ProgressBar;
 use shardc::Module;
 use shardc::ir::Mesh;
-use shardc::plan::{PlanOptions, PlanReport};
+use shardc::plan::{Plan, PlanOptions, PlanReport};
 use shardc::target::{Target, TargetSpec, find, names, unknown_hint};
 use shardc_passes::annotations::spec::MeshSpec;
 
-use self::rows::{Row, best_of_each, table};
+use self::rows::{Row, best_of_each, padding, table};
 use crate::ui::table::bytes;
 use crate::args::{AnnotationArgs, HowArgs, PlanArgs, StrategyArgs};
 use crate::failure::usage;
@@ -77,7 +77,12 @@ pub(super) fn run(args: &PlanArgs, source: &Source, module: &Module, ui: &Ui) ->
     if !args.all {
         rows = best_of_each(rows);
     }
-    rows.sort_by(|a, b| b.fits.cmp(&a.fits).then(a.device_seconds.total_cmp(&b.device_seconds)));
+    // Rows of kinds without a price follow those with one.
+    let cost = |row: &Row| (row.price.unwrap_or(f64::INFINITY), row.device_seconds);
+    rows.sort_by(|a, b| {
+        let ((price, seconds), (other_price, other_seconds)) = (cost(a), cost(b));
+        b.fits.cmp(&a.fits).then(price.total_cmp(&other_price)).then(seconds.total_cmp(&other_seconds))
+    });
     let fits = rows.iter().any(|row| row.fits);
     let text = if ui.is_json() || args.json.is_some() {
         format!("{}\n", serde_json::to_string_pretty(&rows)?)
@@ -239,7 +244,7 @@ impl Sweep<'_> {
             changes: false,
             ..PlanOptions::new(&self.source.name, Arc::clone(&case.target))
         };
-        let report = compiler.plan(module, &options).ok()?.report;
+        let Plan { output, report } = compiler.plan(module, &options).ok()?;
         let device_seconds = report.time.seconds * report.target.devices as f64;
         let price = self.prices.iter().find(|(kind, _)| *kind == case.target.spec().name);
         let mesh = case.mesh.clone().unwrap_or_else(|| axes(&report));
@@ -254,6 +259,7 @@ impl Sweep<'_> {
             seconds: report.time.seconds,
             device_seconds,
             hfu: report.time.hfu,
+            padding: padding(&output.interface),
             price: price.map(|(_, price)| price * device_seconds / 3600.0),
             per_sample: self.args.samples.map(|samples| device_seconds / samples.max(1) as f64),
         })

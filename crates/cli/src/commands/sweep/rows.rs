@@ -1,6 +1,7 @@
 //! The rows of a sweep: the plan of each case.
 
 use serde::Serialize;
+use shardc::{Interface, InterfaceTensor};
 
 use crate::ui::table::{Table, bytes};
 
@@ -22,6 +23,8 @@ pub(super) struct Row {
     /// Seconds of one execution, times the number of devices.
     pub(super) device_seconds: f64,
     pub(super) hfu: f64,
+    /// The largest fraction of padding in an argument, because its sharded dimensions are not divisible.
+    pub(super) padding: f64,
     /// The price of one execution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) price: Option<f64>,
@@ -55,6 +58,7 @@ pub(super) fn best_of_each(rows: Vec<Row>) -> Vec<Row> {
 pub(super) fn table(rows: &[Row]) -> Table {
     let (has_price, has_samples) =
         (rows.iter().any(|row| row.price.is_some()), rows.iter().any(|row| row.per_sample.is_some()));
+    let has_padding = rows.iter().any(|row| row.padding > 0.0);
     let mut headings = vec![
         "target",
         ">devices",
@@ -63,11 +67,12 @@ pub(super) fn table(rows: &[Row]) -> Table {
         ">memory (at most)",
         "fits",
         ">time",
-        ">device time",
+        ">device-seconds",
         ">HFU",
     ];
-    headings.extend(has_price.then_some(">price"));
-    headings.extend(has_samples.then_some(">device time per sample"));
+    headings.extend(has_price.then_some(">price per execution"));
+    headings.extend(has_samples.then_some(">device-seconds per sample"));
+    headings.extend(has_padding.then_some(">padding of an argument"));
     let mut table = Table::new(&headings);
     for row in rows {
         let mut cells = vec![
@@ -87,7 +92,24 @@ pub(super) fn table(rows: &[Row]) -> Table {
         if has_samples {
             cells.push(row.per_sample.map_or_else(String::new, shardc::plan::seconds_text));
         }
+        if has_padding {
+            cells.push(if row.padding > 0.0 { format!("{:.1} %", 100.0 * row.padding) } else { String::new() });
+        }
         table.row(cells);
     }
     table
+}
+
+/// The largest fraction of padding in an argument of a partition.
+pub(super) fn padding(interface: &Interface) -> f64 {
+    let of_dim = |local: i64, shards: i64, global: i64| 1.0 - global as f64 / (local * shards).max(1) as f64;
+    let of_tensor = |tensor: &InterfaceTensor| {
+        let mesh = interface.mesh_of(tensor);
+        let dims = tensor.sharding.dims.iter().zip(&tensor.local_shape).zip(&tensor.global.shape);
+        let paddings = dims.map(|((dim, &local), &global)| {
+            of_dim(local, dim.axes.iter().map(|&axis| mesh.axis_size(axis)).product(), global)
+        });
+        paddings.fold(0.0, f64::max)
+    };
+    interface.inputs.iter().map(of_tensor).fold(0.0, f64::max)
 }

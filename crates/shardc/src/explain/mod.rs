@@ -161,7 +161,8 @@ impl Compiler {
             compiler: self,
             options,
         };
-        let mut report = Report { version: 1, source: source.0.to_owned(), ..Report::default() };
+        let target = self.options.costs.name();
+        let mut report = Report { version: 1, source: source.0.to_owned(), target, ..Report::default() };
         if strategy == Strategy::BatchFirst {
             report.notes.push(
                 "batch annotations took priority over parameter annotations, because that partition is \

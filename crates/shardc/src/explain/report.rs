@@ -11,6 +11,8 @@ pub struct Report {
     pub version: u32,
     /// The name of the program's file.
     pub source: String,
+    /// The devices for which planning compares costs: `v5e:2x4`, or `v5e` if the target has no grid. It is the default if none was given.
+    pub target: String,
     /// Axes of the mesh.
     pub axes: Vec<AxisReport>,
     /// Arguments of the program.

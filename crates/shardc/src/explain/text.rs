@@ -192,7 +192,7 @@ impl Text<'_> {
     }
 
     fn summary(&mut self, report: &Report) {
-        self.heading(&format!("{}: shardings and their origins", report.source));
+        self.heading(&format!("{} on {}: shardings and their origins", report.source, report.target));
         for axis in &report.axes {
             self.line("");
             let what = match (axis.values, axis.size) {

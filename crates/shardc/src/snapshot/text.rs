@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use shardc_passes::report::byte_size::bytes_text;
+use shardc_target::{DeviceKind, usual};
 
 use super::{Snapshot, TensorRow};
 use crate::plan::seconds_text;
@@ -25,6 +26,8 @@ impl Snapshot {
         let mut out = format!("{MAGIC} {}\n{LEGEND}\nmesh:\n  {}\n", self.version, self.mesh);
         if !self.target.is_empty() {
             let _ = write!(out, "\ntarget:\n  {}\n", self.target);
+        } else {
+            let _ = write!(out, "\n# no target is given: planned for {}\n", usual(DeviceKind::Tpu).name);
         }
         let rows = |list: &[TensorRow]| -> Vec<Vec<String>> {
             list.iter()

@@ -118,7 +118,7 @@ function summarySection() {
   const has = (list, word) => list && list.length ? [word, count(list.length)] : null;
   element.append(facts([
     meshAxes.length && ["Mesh", meshAxes.map((axis) => axis.name + " " + axis.size).join(" \u00d7 "), h("small", null, times(devices, "device"))],
-    ...(plan ? memoryFacts() : []),
+    ...(plan ? memoryFacts() : report.target ? [["Target", report.target]] : []),
     collectives.length && ["Bytes sent per device", bytes(totalSent), h("small", null, times(collectives.length, "collective"))],
     has(report.arguments, "Arguments"), has(report.results, "Results"), has(report.conflicts, "Groups of conflicts"),
   ]));

@@ -53,7 +53,7 @@ function drawEdges(layout, all) {
     const width = 1 + 4 * Math.sqrt(edge.bytes / most);
     const name = "edge" + (edge.groups.length ? " with-collectives" : "") + (edge.next ? " next" : "");
     const rows = order.get(edge.to) - order.get(edge.from);
-    const title = s("title", null, times(edge.values, "value") + ", " + bytes(edge.bytes) + " on each device, from "
+    const title = s("title", null, times(edge.values, "value") + ", " + bytes(edge.bytes) + " on each device before fusion, from "
       + nodeName(edge.from) + " to " + nodeName(edge.to) + (edge.next ? " of the next copy" : "")
       + edge.groups.map((group) => "; " + groupText(group)).join(""));
     if (rows === 1 && !from.expanded) {
@@ -118,7 +118,7 @@ function nodeDetails(model, i) {
   const row = (name, ...value) => h("div", null, h("dt", null, name), h("dd", null, value));
   const related = model.visibleEdges().filter((edge) => edge.from === i || edge.to === i);
   const edge = (one, other, word) => h("li", null, word, h("a", { href: "#node-" + other }, nodeName(other)), 
-    one.values ? ": " + times(one.values, "value") + ", " + bytes(one.bytes) : "",
+    one.values ? ": " + times(one.values, "value") + ", " + bytes(one.bytes) + " on each device before fusion" : "",
     one.groups.length ? h("ul", null, one.groups.map((group) => h("li", null, swatch(group.kind),
       h("a", { href: "#collective-" + group.largest.number }, groupText(group))))) : "");
   const edges = related.map((one) => (one.from === one.to ? edge(one, i, "within or to the next copy of ")
@@ -141,7 +141,7 @@ function graphTable(model) {
       { title: "From", value: (edge) => nodeName(edge.from) },
       { title: "To", value: (edge) => nodeName(edge.to) + (edge.next ? " (next copy)" : "") },
       { title: "Values", numeric: true, value: (edge) => edge.values },
-      { title: "Bytes per device", numeric: true, value: (edge) => edge.bytes, cell: (edge) => bytes(edge.bytes) },
+      { title: "Bytes per device before fusion", numeric: true, value: (edge) => edge.bytes, cell: (edge) => bytes(edge.bytes) },
       { title: "Bytes of collectives", numeric: true, value: (edge) => edge.groups.reduce((sum, group) => sum + group.bytes, 0),
         cell: (edge) => bytes(edge.groups.reduce((sum, group) => sum + group.bytes, 0)) },
       { title: "Collectives", value: (edge) => edge.groups.map(groupText).join("; ") },

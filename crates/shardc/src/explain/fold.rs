@@ -1,5 +1,7 @@
 //! Selects collectives, and folds those of repeated layers into groups.
 
+use std::collections::HashMap;
+
 use indexmap::IndexMap;
 
 use super::classes::OperandClass;
@@ -79,6 +81,18 @@ pub(super) fn groups(collectives: &[CollectiveReport]) -> Vec<CollectiveGroup<'_
     out
 }
 
+/// Sets [`CollectiveReport::group`].
+pub(super) fn number_groups(collectives: &mut [CollectiveReport]) {
+    let numbers = groups(collectives).into_iter().flat_map(|group| {
+        let first = group.members.first().map_or(0, |first| first.number);
+        group.members.into_iter().map(move |member| (member.number, first))
+    });
+    let first: HashMap<usize, usize> = numbers.collect();
+    for collective in collectives {
+        collective.group = first.get(&collective.number).copied().unwrap_or(collective.number);
+    }
+}
+
 /// A reason without the numbers of layers, and without the rule by which one of two axes won: that of the first layer often differs.
 fn comparable(reason: &str) -> String {
     let begins = [" already shards dimension ", "it is sharded along "];
@@ -120,6 +134,8 @@ mod tests {
         let found: Vec<(usize, u64, u64)> =
             groups(&all).iter().map(|g| (g.members[0].number, g.runs, g.bytes)).collect();
         assert_eq!(found, [(2, 2, 60), (0, 4, 40)]);
+        number_groups(&mut all);
+        assert_eq!(all.iter().map(|one| one.group).collect::<Vec<_>>(), [0, 0, 2]);
         CollectiveFilter { min_bytes: 40, ..CollectiveFilter::default() }.apply(&mut all);
         assert_eq!(all.len(), 3, "the two layers send 40 bytes together");
         let filter = CollectiveFilter { classes: vec![OperandClass::Batch], ..CollectiveFilter::default() };

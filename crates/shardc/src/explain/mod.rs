@@ -62,6 +62,7 @@ pub use report::{
 
 use crate::{Compiler, Error, Output};
 use because::Needs;
+use fold::number_groups;
 use classes::ProgramRoles;
 use names::Names;
 use remedies::Trials;
@@ -272,6 +273,7 @@ impl Explainer<'_> {
         let roles = ProgramRoles::of(self.raw);
         let (mut collectives, needs) = self.collectives(output, &roles);
         report.totals = Some(TotalsReport::of(&collectives));
+        number_groups(&mut collectives);
         self.options.filter.apply(&mut collectives);
         if self.options.remedies > 0 {
             let mut trials = Trials::new(self.compiler, self.raw, &roles, output.num_devices());

@@ -234,6 +234,8 @@ pub struct CollectiveReport {
     /// The change of annotations that removes the collective, if one was found. Only the first of equal collectives has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<RemedyReport>,
+    /// The number of the first collective that differs only in the layer to which it belongs.
+    pub group: usize,
     /// The reason why there is no remedy, if remedies were tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_remedy: Option<String>,

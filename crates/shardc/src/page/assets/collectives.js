@@ -40,6 +40,7 @@ function collectivesSection() {
     filters: [
       { title: "Kind", values: (row) => [row.kind] },
       { title: "Axis", values: (row) => row.axes },
+      { title: "Class", values: (row) => (row.class ? [row.class] : []) },
     ],
     text: (row) => row.serves.map(servedText).join(" ") + (row.function ? " " + row.function.name : ""),
     detail: collectiveDetail,
@@ -52,6 +53,7 @@ function collectivesSection() {
       { title: "Bytes", numeric: true, value: (row) => row.bytes, cell: (row) => bytes(row.bytes) },
       { title: "Runs", numeric: true, value: (row) => row.runs || 1, cell: (row) => count(row.runs || 1) },
       { title: "Kind", value: (row) => row.kind, cell: (row) => h("span", { class: "together" }, swatch(row.kind), code(row.kind)) },
+      { title: "Class", value: (row) => row.class || "", optional: true },
       { title: "Axes", value: (row) => row.axes.join(", "), cell: (row) => code(row.axes.join(", ")) },
       { title: "Type", wide: true, value: (row) => row.type, cell: (row) => code(row.type) },
       { title: "For", value: (row) => (first(row) ? first(row).op : ""),

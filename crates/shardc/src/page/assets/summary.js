@@ -39,15 +39,14 @@ function memoryFacts() {
   ];
 }
 
-// The most expensive groups of collectives with equal types on one edge of the graph, such as those of all layers.
+// The most expensive groups of collectives that differ only in the layer, as in the text of `explain`.
 function expensive() {
   const groups = new Map();
   for (const row of collectives) {
-    const key = [row.kind, row.axes, row.type, row.edge].join(" ");
-    const group = groups.get(key) || { first: row, sent: 0, runs: 0 };
+    const group = groups.get(row.group) || { first: row, sent: 0, runs: 0 };
     group.sent += sent(row);
     group.runs += row.runs || 1;
-    groups.set(key, group);
+    groups.set(row.group, group);
   }
   const items = [...groups.values()].sort((a, b) => b.sent - a.sent).slice(0, 6).map(({ first, sent, runs }) => {
     const node = first.edge && report.graph ? first.edge[1] : null;

@@ -4,6 +4,7 @@ use std::fmt::{Display, Write as _};
 
 use shardc_passes::report::byte_size::bytes_text;
 
+use super::codes::words;
 use super::diff::{Change, SnapshotDiff, TensorChange};
 use crate::plan::seconds_text;
 use crate::spec_text::axes_text;
@@ -64,7 +65,11 @@ impl SnapshotDiff {
         }
         for change in &self.warnings {
             let Change { before, after } = &change.count;
-            let _ = writeln!(out, "  {}: {before} -> {after}, {}", change.code, bytes(&change.bytes));
+            let words = match words(&change.code) {
+                "" => String::new(),
+                words => format!(" {words}"),
+            };
+            let _ = writeln!(out, "  {}{words}: {before} -> {after}, {}", change.code, bytes(&change.bytes));
         }
         out
     }
@@ -96,17 +101,27 @@ fn counted(what: &str, change: &Change<impl Display + PartialEq>) -> String {
     }
 }
 
-/// Bytes before and after, with the growth in percent.
+/// Bytes before and after, with the growth, and with the difference if both have the same text.
 fn bytes(change: &Change<u64>) -> String {
-    format!("{} -> {}{}", bytes_text(change.before), bytes_text(change.after), growth(change))
+    let [before, after] = [change.before, change.after].map(bytes_text);
+    if change.before == change.after || before != after {
+        return format!("{before} -> {after}{}", growth(change));
+    }
+    let difference = bytes_text(change.before.abs_diff(change.after));
+    let more = if change.after > change.before { "more" } else { "less" };
+    format!("{before}, {difference} {more}{}", growth(change))
 }
 
-/// The growth in percent: ` (+1.5 %)`.
+/// The least growth that is printed as a factor.
+const FACTOR: f64 = 10.0;
+
+/// The growth in percent, or as a factor: ` (+1.5 %)`, ` (22.0 times)`.
 fn growth(change: &Change<u64>) -> String {
     match (change.before, change.after) {
         (before, after) if before == after => String::new(),
         (0, _) => " (new)".to_owned(),
         (_, 0) => " (gone)".to_owned(),
+        _ if change.growth() >= FACTOR => format!(" ({:.1} times)", change.growth() + 1.0),
         _ => format!(" ({:+.1} %)", change.growth() * 100.0),
     }
 }

@@ -30,6 +30,7 @@
 //! ```
 
 mod causes;
+mod codes;
 mod diff;
 mod diff_text;
 mod parse;

@@ -9,8 +9,8 @@ use shardc::Compiler;
 use shardc::explain::{Question, Report, SourcePlace};
 use shardc::page::render;
 use shardc::plan::{
-    BufferReport, ChangeReport, ClassOverTime, ClassReport, MemoryReport, MeshAxisReport, PlanReport, SpanReport,
-    TargetReport, TimeReport, TrafficReport,
+    BufferReport, ChangeReport, ClassOverTime, ClassReport, MemoryReport, MeshAxisReport, PlanReport,
+    SpanReport, TargetReport, TimeReport, TrafficReport,
 };
 use shardc_tests::skip::{Need, skip};
 use shardc_tests::{root, shared};

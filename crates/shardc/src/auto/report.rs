@@ -9,7 +9,7 @@ use shardc_strategy::Role;
 
 use super::AutoOptions;
 use super::bound::bound;
-use super::candidate::{Candidate, Dims};
+use super::candidate::{Candidate, Dims, Purpose};
 use super::groups::Group;
 use super::problem::{Problem, Score};
 use super::search::Search;
@@ -116,6 +116,8 @@ pub struct ArgumentReport {
 pub struct TriedReport {
     /// The mesh.
     pub mesh: String,
+    /// The axes that are not used as their names indicate: `model as data`.
+    pub uses: Vec<String>,
     /// The strategy in the words of `--fsdp`.
     pub strategy: String,
     /// Whether this candidate was chosen.
@@ -244,6 +246,7 @@ fn tried(problem: &Problem, search: &Search<'_>, best: &Candidate) -> Vec<TriedR
         if rows.len() < LISTED && !rows.iter().any(|row| row.mesh == mesh && row.score == score) {
             rows.push(TriedReport {
                 mesh,
+                uses: other_uses(problem, candidate),
                 strategy: candidate.words(),
                 is_chosen: candidate == best,
                 batch_first: candidate.batch_first,
@@ -253,6 +256,18 @@ fn tried(problem: &Problem, search: &Search<'_>, best: &Candidate) -> Vec<TriedR
         }
     }
     rows
+}
+
+/// The axes of a given mesh that are not used as their names indicate.
+fn other_uses(problem: &Problem, candidate: &Candidate) -> Vec<String> {
+    let own = mesh_of(problem, candidate).axes;
+    let purposes = candidate.mesh().axes;
+    let axes = own.keys().zip(purposes.keys()).zip(&candidate.axes);
+    let others = axes.filter(|((name, _), (purpose, _))| Purpose::of_name(name) != *purpose);
+    others
+        .filter(|_| problem.mesh.is_some())
+        .map(|((name, purpose), _)| format!("{name} as {purpose}"))
+        .collect()
 }
 
 /// The groups whose sharding is not that of the strategy, with their shardings.

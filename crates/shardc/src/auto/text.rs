@@ -12,7 +12,7 @@ use crate::plan::seconds_text;
 const ROWS: usize = 12;
 
 /// The maximum number of groups of a candidate whose shardings are shown.
-const PLACED: usize = 3;
+const PLACED: usize = 6;
 
 /// The least relative difference of times that is reported.
 const LEAST: f64 = 1e-3;
@@ -123,7 +123,8 @@ impl AutoReport {
         out.push_str("\nchoices, and what the next best would cost\n");
         for row in self.choices.iter().take(ROWS) {
             let difference = self.difference(&row.score);
-            let text = |choice: &str| if row.what == "strategy" { strategy_text(choice) } else { choice.to_owned() };
+            let text =
+                |choice: &str| if row.what == "strategy" { strategy_text(choice) } else { choice.to_owned() };
             let (chosen, next_best) = (text(&row.chosen), text(&row.next_best));
             let _ = writeln!(out, "  {}: {chosen}\n     {next_best}: {difference}", row.what);
         }
@@ -140,23 +141,29 @@ impl AutoReport {
         };
         let _ = writeln!(out, "\nchosen (*) and best of {} candidates{exhaustive}", self.evaluated);
         for row in &self.tried {
-            let mut placed: String = row.placed.iter().take(PLACED).map(|group| format!(", {group}")).collect();
+            let mut placed: String =
+                row.placed.iter().take(PLACED).map(|group| format!(", {group}")).collect();
             if row.placed.len() > PLACED {
                 let _ = write!(placed, " and {} more", row.placed.len() - PLACED);
             }
+            let uses = match row.uses.as_slice() {
+                [] => String::new(),
+                uses => format!(" ({})", uses.join(", ")),
+            };
             let order = if row.batch_first { "" } else { ", without priority of the batch" };
             let mark = if row.is_chosen { '*' } else { ' ' };
             let fits = if row.score.fits { "" } else { ", does not fit" };
             let _ = writeln!(
                 out,
-                "{mark} {:>9}  {:>10}  {} {}{order}{placed}{fits}",
+                "{mark} {:>9}  {:>10}  {}{uses} {}{order}{placed}{fits}",
                 seconds_text(row.score.seconds),
                 bytes_text(row.score.memory),
                 row.mesh,
                 strategy_text(&row.strategy)
             );
         }
-        let is_faster = |row: &&TriedReport| row.score.fits && row.score.seconds < (1.0 - LEAST) * self.seconds;
+        let is_faster =
+            |row: &&TriedReport| row.score.fits && row.score.seconds < (1.0 - LEAST) * self.seconds;
         if self.fits && self.tried.iter().any(|row| is_faster(&row)) {
             let (significant, accuracy) = (100.0 * SIGNIFICANT, 100.0 * ACCURACY);
             let _ = writeln!(

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use indexmap::IndexSet;
 use shardc_ir::{Mesh, OpId, OpKind};
 use shardc_passes::report::byte_size::bytes_text;
 
@@ -59,11 +60,9 @@ impl Because {
             Applies::Conflicts => about(&self.conflicts),
             Applies::Traded => {
                 let sums = self.sums.iter().filter(|(axis, _)| is_along(collective, axis));
-                let with = |(axis, text): &(String, String)| match traded(axis) {
-                    Some(figures) => format!("{text}; {figures}"),
-                    None => text.clone(),
-                };
-                sums.map(with).collect()
+                let axes: IndexSet<&str> = sums.map(|(axis, _)| axis.as_str()).collect();
+                let figures = axes.into_iter().filter_map(traded);
+                about(&self.sums).into_iter().chain(figures).collect()
             }
             Applies::Otherwise => vec![self.otherwise.clone()],
         }
@@ -115,7 +114,7 @@ impl Needs {
             let reduced = explainer.sent_to_reduce(op, axis)?;
             (sent < reduced).then(|| {
                 format!(
-                    "its operands are resharded instead, because that sends less: {} instead of {}",
+                    "operands are resharded along \"{axis}\", because a device then sends {} instead of {} for the sum",
                     bytes_text(sent),
                     bytes_text(reduced)
                 )
@@ -130,8 +129,13 @@ impl Explainer<'_> {
     fn because(&self, op: OpId) -> Because {
         let data = &self.module.ops[op];
         let at = if matches!(data.kind, OpKind::Return) { None } else { Some(op) };
-        let of_op: Vec<_> =
-            self.provenance.conflicts().iter().enumerate().filter(|(_, conflict)| conflict.op == at).collect();
+        let of_op: Vec<_> = self
+            .provenance
+            .conflicts()
+            .iter()
+            .enumerate()
+            .filter(|(_, conflict)| conflict.op == at)
+            .collect();
         let indices = of_op.iter().map(|&(i, conflict)| {
             let sharding = self.sharding(conflict.has.0);
             (sharding.map_or_else(String::new, |s| self.axis(s, conflict.axis)), i)

@@ -62,8 +62,8 @@ pub use report::{
 
 use crate::{Compiler, Error, Output};
 use because::Needs;
-use fold::number_groups;
 use classes::ProgramRoles;
+use fold::number_groups;
 use names::Names;
 use remedies::Trials;
 

@@ -88,7 +88,9 @@ impl<'a> Trials<'a> {
         let annotations: Option<Vec<Annotation>> = specs.iter().map(|spec| spec.parse().ok()).collect();
         let measured = annotations.and_then(|annotations| {
             let compiler = annotations.into_iter().fold(self.compiler.clone(), Compiler::annotation);
-            compiler.partition_module(self.raw.clone()).ok()
+            compiler
+                .partition_module(self.raw.clone())
+                .ok()
                 .map(|output| Measure::of(&output, self.target.as_deref()))
         });
         self.known.insert(specs.to_vec(), measured);

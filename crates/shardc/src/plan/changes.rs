@@ -101,7 +101,9 @@ fn together(
 ) -> Option<TogetherReport> {
     let (mut changed, mut numbers, mut targets) = (compiler.clone(), Vec::new(), HashSet::new());
     for (number, change) in (1..).zip(changes) {
-        let Some(candidate) = candidates.iter().find(|candidate| candidate.what == change.what) else { continue };
+        let Some(candidate) = candidates.iter().find(|candidate| candidate.what == change.what) else {
+            continue;
+        };
         if let Apply::Annotate(target, _) = &candidate.apply
             && !targets.insert(target)
         {

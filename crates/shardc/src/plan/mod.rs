@@ -47,8 +47,8 @@ use shardc_passes::cost::time::{TimeEstimate, estimate, ideal_seconds};
 use shardc_target::{Number, Target};
 
 pub use report::{
-    BufferReport, ChangeReport, ClassOverTime, ClassReport, LoopReport, MemoryReport, MeshAxisReport, PlanReport,
-    SpanReport, TargetReport, TimeReport, TogetherReport, TrafficReport,
+    BufferReport, ChangeReport, ClassOverTime, ClassReport, LoopReport, MemoryReport, MeshAxisReport,
+    PlanReport, SpanReport, TargetReport, TimeReport, TogetherReport, TrafficReport,
 };
 
 pub use text::seconds_text;
@@ -174,7 +174,7 @@ impl Compiler {
             communication: communication::report(&output, &measured.time, target),
             time: time::report(&output, &measured.time, ideal),
             notes: vec![
-                "times assume peak rates; a device takes longer. the hardware FLOPS utilization (HFU) counts recomputed products, too".to_owned(),
+                "times assume peak rates; a device takes longer. HFU, the hardware FLOPS utilization, counts recomputed products, too".to_owned(),
             ],
             ..PlanReport::default()
         };

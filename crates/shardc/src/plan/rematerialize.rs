@@ -32,7 +32,8 @@ pub(super) fn rematerialize(module: &Module, values: &[ValueId], live: &HashSet<
     let mut changed = module.clone();
     let mut inserted: Vec<(usize, Vec<OpId>)> = Vec::new();
     for &value in values {
-        let users: Option<Vec<usize>> = uses.of(value).iter().map(|(op, _)| position.get(op).copied()).collect();
+        let users: Option<Vec<usize>> =
+            uses.of(value).iter().map(|(op, _)| position.get(op).copied()).collect();
         let (Some(users), Some(again)) = (users, region.executed_again(value)) else { continue };
         let Some(at) = region.after_gap(value, &users) else { continue };
         let mut map = ValueMap::new();
@@ -80,7 +81,9 @@ impl Region<'_> {
                 continue;
             }
             let operands = self.module.ops[op].operands.iter().filter(|value| !self.kept.contains(value));
-            todo.extend(operands.filter_map(|&value| self.producer(value)).filter(|&op| self.can_run_again(op)));
+            todo.extend(
+                operands.filter_map(|&value| self.producer(value)).filter(|&op| self.can_run_again(op)),
+            );
         }
         let mut again: Vec<OpId> = again.into_iter().collect();
         again.sort_by_key(|op| self.position.get(op));
@@ -97,7 +100,9 @@ impl Region<'_> {
 
     fn can_run_again(&self, op: OpId) -> bool {
         let data = &self.module.ops[op];
-        self.module.is_pure(data) && !is_collective(data.kind.name()) && !matches!(data.kind, OpKind::While | OpKind::Case | OpKind::If)
+        self.module.is_pure(data)
+            && !is_collective(data.kind.name())
+            && !matches!(data.kind, OpKind::While | OpKind::Case | OpKind::If)
     }
 
     /// The first user after the longest time in which no operation uses a value, unless that is the time before its first use.

@@ -49,7 +49,16 @@ pub(super) fn grouped(module: &Module, alive: &[Alive]) -> Vec<InMemory> {
             let kept_until_at = module.user_loc(kept_until);
             let (made_by, kept_until) = (name(made_by), name(kept_until));
             let values = Vec::new();
-            groups.push(InMemory { bytes: 0, count: 0, ty, made_by, made_at, kept_until, kept_until_at, values });
+            groups.push(InMemory {
+                bytes: 0,
+                count: 0,
+                ty,
+                made_by,
+                made_at,
+                kept_until,
+                kept_until_at,
+                values,
+            });
             groups.len() - 1
         });
         let group = &mut groups[group];

@@ -15,13 +15,13 @@ use shardc::target::{Target, TargetSpec, find, names, unknown_hint};
 use shardc_passes::annotations::spec::MeshSpec;
 
 use self::rows::{Row, best_of_each, padding, table};
-use crate::ui::table::bytes;
 use crate::args::{AnnotationArgs, HowArgs, PlanArgs, StrategyArgs};
 use crate::failure::usage;
 use crate::job::{self, Prepared};
 use crate::source::Source;
 use crate::target::Chosen;
 use crate::ui::Ui;
+use crate::ui::table::bytes;
 
 /// The numbers of devices that are compared.
 const SIZES: [u32; 7] = [4, 8, 16, 32, 64, 128, 256];
@@ -89,7 +89,10 @@ pub(super) fn run(args: &PlanArgs, source: &Source, module: &Module, ui: &Ui) ->
     } else if rows.is_empty() {
         let nearest = nearest.map(|row| {
             let (needs, limit) = (bytes(row.memory), bytes(row.limit));
-            format!("; {} with {} comes nearest: it needs up to {needs}, a device has {limit}", row.target, row.mesh)
+            format!(
+                "; {} with {} comes nearest: it needs up to {needs}, a device has {limit}",
+                row.target, row.mesh
+            )
         });
         format!(
             "no target of this kind with 4 to 256 devices has enough memory{}\n",

@@ -93,7 +93,11 @@ pub(super) fn table(rows: &[Row]) -> Table {
             cells.push(row.per_sample.map_or_else(String::new, shardc::plan::seconds_text));
         }
         if has_padding {
-            cells.push(if row.padding > 0.0 { format!("{:.1} %", 100.0 * row.padding) } else { String::new() });
+            cells.push(if row.padding > 0.0 {
+                format!("{:.1} %", 100.0 * row.padding)
+            } else {
+                String::new()
+            });
         }
         table.row(cells);
     }

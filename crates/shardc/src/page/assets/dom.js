@@ -50,6 +50,9 @@ function s(tag, attributes, ...children) {
 
 const code = (text) => h("code", null, text);
 
+// A short name that is not wrapped.
+const word = (text) => h("span", { class: "together" }, code(text));
+
 function status(text) {
   document.getElementById("status").textContent = text;
 }
@@ -104,6 +107,9 @@ function bar(part, whole, name) {
   return h("span", { class: "bar", "aria-hidden": "true" },
     h("span", { class: fillClass, style: "width:" + width.toFixed(1) + "%" }));
 }
+
+// A cell with a bar and the number that it shows.
+const barred = (part, whole, name, text) => h("span", { class: "barred" }, bar(part, whole, name), text);
 
 // Handlers of links such as `#line-12`: the part before the last `-`, and a function that shows the item.
 const targets = new Map();

@@ -9,13 +9,13 @@ function trafficSection() {
     rows,
     sort: [6, true],
     columns: [
-      { title: "Kind", value: (row) => row.kind, cell: (row) => [swatch(row.kind), code(row.kind)] },
-      { title: "Axes", value: (row) => row.axes.join(", "), cell: (row) => code(row.axes.join(", ")) },
+      { title: "Kind", value: (row) => row.kind, cell: (row) => h("span", { class: "together" }, swatch(row.kind), code(row.kind)) },
+      { title: "Axes", value: (row) => row.axes.join(", "), cell: (row) => word(row.axes.join(", ")) },
       { title: "Link", value: (row) => row.link },
       { title: "Operations", numeric: true, value: (row) => row.count, cell: (row) => count(row.count) },
       { title: "Runs", numeric: true, value: (row) => row.runs, cell: (row) => count(row.runs) },
       { title: "Bytes", numeric: true, value: (row) => row.bytes, cell: (row) => bytes(row.bytes) },
-      { title: "Time", numeric: true, value: (row) => row.seconds, cell: (row) => [bar(row.seconds, most, row.kind), " ", seconds(row.seconds)] },
+      { title: "Time", numeric: true, value: (row) => row.seconds, cell: (row) => barred(row.seconds, most, row.kind, seconds(row.seconds)) },
       { title: "Exposed", numeric: true, value: (row) => row.exposed, cell: (row) => seconds(row.exposed) },
     ],
   }).element);
@@ -36,7 +36,7 @@ function conflictsSection() {
       { title: "Bytes sent", numeric: true, value: (row) => row.sent || 0, cell: (row) => (row.sent === undefined ? "" : bytes(row.sent)) },
       { title: "Times", numeric: true, value: (row) => row.count, cell: (row) => count(row.count) },
       { title: "Operation", value: (row) => row.op, cell: (row) => [code(row.op), " ", place(row.place)] },
-      { title: "Axis", value: (row) => row.axis, cell: (row) => code(row.axis) },
+      { title: "Axis", value: (row) => row.axis, cell: (row) => word(row.axis) },
       { title: "Reason", value: conflictText },
     ],
   }).element);

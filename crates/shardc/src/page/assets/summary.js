@@ -82,7 +82,7 @@ function axesTable() {
   const links = new Map(plan ? plan.mesh.map((axis) => [axis.name, axis]) : []);
   const link = (axis) => links.get(axis.name);
   const columns = [
-    { title: "Axis", value: (axis) => axis.name, cell: (axis) => code(axis.name) },
+    { title: "Axis", value: (axis) => axis.name, cell: (axis) => word(axis.name) },
     { title: "Devices", numeric: true, value: (axis) => axis.size },
     { title: "Values that it shards", numeric: true, value: (axis) => axis.values, cell: (axis) => count(axis.values) },
     { title: "Annotations", numeric: true, value: (axis) => axis.annotations.length, cell: (axis) => count(axis.annotations.length) },

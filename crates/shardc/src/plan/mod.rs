@@ -294,6 +294,33 @@ mod tests {
     }
 
     #[test]
+    fn lists_and_time_lines_add_up_to_the_classes() {
+        let memory = plan("cpu:4").unwrap().report.memory;
+        let class = |name: &str| memory.classes.iter().find(|class| class.class == name).map(|c| c.bytes);
+        let listed = memory.live.iter().filter(|buffer| buffer.class == "results").map(|b| b.bytes).sum();
+        assert_eq!(class("results"), Some(listed));
+        assert_eq!(listed, 512 * 2048 * 2);
+        let last = |line: &[(usize, u64)]| line.iter().map(|&(_, bytes)| bytes).max().unwrap_or(0);
+        let peak = last(&memory.timeline);
+        let sum: u64 = memory.classes_over_time.iter().map(|class| last(&class.timeline)).sum();
+        assert!(peak <= sum && peak <= memory.expected, "{peak} {sum} {}", memory.expected);
+        assert!(memory.classes_over_time.iter().any(|line| line.class == "results"));
+    }
+
+    #[test]
+    fn several_changes_are_also_measured_together() {
+        let module = Compiler::read(STEP.as_bytes()).unwrap();
+        let options = PlanOptions {
+            memory: Some(10 << 20),
+            ..PlanOptions::new("step.mlir", "v5e:2x2".parse::<Target>().unwrap())
+        };
+        let report = Compiler::new().plan(module, &options).unwrap().report;
+        let Some(together) = report.together else { panic!("{:?}", report.changes) };
+        assert!(together.changes.len() > 1 && !together.fits, "{together:?}");
+        assert!(report.to_json().contains("together"));
+    }
+
+    #[test]
     fn a_program_without_annotations_gets_a_hint() {
         let text = "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }";
         let options = PlanOptions::new("step.mlir", "v5e:2x2".parse::<Target>().unwrap());

@@ -114,3 +114,36 @@ impl Region<'_> {
         gaps.max_by_key(|&(length, _)| length).map(|(_, after)| after)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Compiler;
+
+    #[test]
+    fn a_value_is_computed_again_before_its_late_use() {
+        let text = "func.func @main(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
+            %0 = stablehlo.tanh %x : tensor<16x16xf32>
+            %1 = stablehlo.exponential %0 : tensor<16x16xf32>
+            %2 = stablehlo.cosine %1 : tensor<16x16xf32>
+            %3 = stablehlo.cosine %2 : tensor<16x16xf32>
+            %4 = stablehlo.cosine %3 : tensor<16x16xf32>
+            %5 = stablehlo.add %4, %1 : tensor<16x16xf32>
+            return %5 : tensor<16x16xf32> }";
+        let module = Compiler::read(text.as_bytes()).unwrap();
+        let body = module.funcs[module.entry().unwrap()].body.unwrap();
+        let value = |at: usize| module.ops[module.regions[body].ops[at]].results[0];
+        let kinds = |live: &[usize]| {
+            let live: HashSet<ValueId> = live.iter().map(|&at| value(at)).collect();
+            let changed = rematerialize(&module, &[value(1)], &live).unwrap();
+            let ops = changed.regions[body].ops.iter().map(|&op| changed.ops[op].kind.name().to_owned());
+            ops.map(|name| name.replace("stablehlo.", "")).collect::<Vec<_>>().join(" ")
+        };
+        // If its operand is not live, it is computed again, too.
+        assert_eq!(
+            kinds(&[1]),
+            "tanh exponential cosine cosine cosine tanh exponential add func.return"
+        );
+        assert_eq!(kinds(&[0, 1]), "tanh exponential cosine cosine cosine exponential add func.return");
+    }
+}

@@ -3,8 +3,8 @@
 // RUN: shardc explain %s | FileCheck %s
 
 // CHECK: all_gather of {{.*}} along model
-// CHECK-NEXT: it reduces dimension 0 of %x, which is sharded along "model"
-// CHECK-NEXT: it reduces dimension 0 of %g, which is sharded along "model"
+// CHECK-NEXT: it adds partial sums: stablehlo.dot_general at line {{[0-9]+}} reduces dimension 0 of %x, which is sharded along "model"
+// CHECK-NEXT: it adds partial sums: stablehlo.dot_general at line {{[0-9]+}} reduces dimension 0 of %g, which is sharded along "model"
 // CHECK-NEXT: operands are resharded along "model", because a device then sends {{.*}} MiB instead of 56.0 MiB for the sum
 sdy.mesh @mesh = <["data"=2, "model"=8]>
 func.func @main(%x: tensor<16x4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}, {}]>},

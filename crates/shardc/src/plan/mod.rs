@@ -309,15 +309,26 @@ mod tests {
 
     #[test]
     fn several_changes_are_also_measured_together() {
-        let module = Compiler::read(STEP.as_bytes()).unwrap();
-        let options = PlanOptions {
-            memory: Some(10 << 20),
-            ..PlanOptions::new("step.mlir", "v5e:2x2".parse::<Target>().unwrap())
+        let text = STEP.replacen(
+            "%w: tensor<2048x2048xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{\"data\"}, {}]>}",
+            "%w: tensor<2048x2048xbf16>",
+            1,
+        );
+        assert_ne!(text, STEP);
+        let with_limit = |limit: u64| {
+            let options = PlanOptions {
+                memory: Some(limit),
+                ..PlanOptions::new("step.mlir", "v5e:2x2".parse::<Target>().unwrap())
+            };
+            let module = Compiler::read(text.as_bytes()).unwrap();
+            Compiler::new().plan(module, &options).unwrap().report
         };
-        let report = Compiler::new().plan(module, &options).unwrap().report;
-        let Some(together) = report.together else { panic!("{:?}", report.changes) };
-        assert!(together.changes.len() > 1 && !together.fits, "{together:?}");
-        assert!(report.to_json().contains("together"));
+        let report = with_limit(14 << 20);
+        assert!(!report.memory.fits && report.changes.len() > 1, "{:?}", report.changes);
+        let together = report.together.as_ref().unwrap();
+        assert!(together.fits && together.changes == [1, 2], "{together:?}");
+        assert!(report.to_text(false).contains("  1, 2 together: "), "{}", report.to_text(false));
+        assert!(with_limit(1 << 30).together.is_none());
     }
 
     #[test]

@@ -140,10 +140,7 @@ mod tests {
             ops.map(|name| name.replace("stablehlo.", "")).collect::<Vec<_>>().join(" ")
         };
         // If its operand is not live, it is computed again, too.
-        assert_eq!(
-            kinds(&[1]),
-            "tanh exponential cosine cosine cosine tanh exponential add func.return"
-        );
+        assert_eq!(kinds(&[1]), "tanh exponential cosine cosine cosine tanh exponential add func.return");
         assert_eq!(kinds(&[0, 1]), "tanh exponential cosine cosine cosine exponential add func.return");
     }
 }

@@ -20,8 +20,6 @@ pub struct Conflict {
     pub lacks: (Subject, u32),
     /// The reason why `lacks` is not sharded along the axis.
     pub reason: Reason,
-    /// The bytes that `lacks` takes on each device in addition to those that it would take if sharded along the axis.
-    pub bytes: u64,
 }
 
 /// Why a tensor did not get an axis.

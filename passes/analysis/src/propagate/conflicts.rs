@@ -15,7 +15,7 @@ use super::manual;
 use super::projection::Projection;
 use super::provenance::{Cause, Recorder, Round};
 use super::schedule::{LEVELS, OpClass, Profile};
-use super::subjects::{AxisRole, Subject};
+use super::subjects::AxisRole;
 use crate::rules::sharding_rule::{ShardingRule, TensorMapping};
 use crate::sharding::sub_axes::{minus, overlaps};
 
@@ -77,7 +77,7 @@ pub(super) fn find(
             known.insert(key.clone(), differences(module, rule, node, &key[2..]));
         }
         for difference in &known[&key] {
-            let after = After { module, rule, shardings, recorder, op_priority };
+            let after = After { rule, recorder, op_priority };
             out.extend(after.conflict(node, &slots, difference));
         }
     }
@@ -233,11 +233,9 @@ impl TensorPair<'_> {
     }
 }
 
-/// The rule and shardings of one operation after propagation, and the recorder of how axes reached its tensors.
+/// The rule of one operation, and the recorder of how axes reached its tensors.
 struct After<'a> {
-    module: &'a Module,
     rule: &'a ShardingRule,
-    shardings: &'a [u32],
     recorder: &'a Recorder,
     op_priority: bool,
 }
@@ -277,15 +275,13 @@ impl After<'_> {
             }
             DifferenceKind::Plain(reason) => reason,
         };
-        let loser = recorder.subject(loser_slot);
         Some(Conflict {
             op,
             axis,
             size: self.rule.factors[usize::from(factor)].size,
             has: (recorder.subject(winner_slot), has_dim),
-            lacks: (loser, lacks_dim),
+            lacks: (recorder.subject(loser_slot), lacks_dim),
             reason,
-            bytes: lost_bytes(self.module, loser_slot, loser, winner_slot, axis, self.shardings, recorder),
         })
     }
 
@@ -323,34 +319,4 @@ fn winner(
         Cause::Carried { op: by, .. } if Some(by) == op && arrival.round >= other => Winner::LargerTensor,
         _ => Winner::First,
     }
-}
-
-/// Returns how many more bytes a tensor takes on each device than it would if the axis sharded it as well.
-fn lost_bytes(
-    module: &Module,
-    slot: u32,
-    loser: Subject,
-    has_slot: u32,
-    axis: AxisRef,
-    shardings: &[u32],
-    recorder: &Recorder,
-) -> u64 {
-    let tensor = |subject: Subject| match subject {
-        Subject::Value(value) => module.stored(value),
-        Subject::Result(_) => None,
-    };
-    // A result of the function has the type of the returned value.
-    let Some(ty) = tensor(loser).or_else(|| tensor(recorder.subject(has_slot))) else { return 0 };
-    let bytes = ty.num_bytes().unwrap_or(0).unsigned_abs();
-    let sharding = |slot: u32| {
-        let id = shardings[slot as usize];
-        (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)))
-    };
-    let Some(mesh) = sharding(has_slot).map(|s| &module.meshes[s.mesh]) else { return bytes };
-    let shards: i64 = sharding(slot).map_or(1, |s| {
-        let mesh = &module.meshes[s.mesh];
-        s.dims.iter().map(|d| mesh.axes_size(&d.axes)).product()
-    });
-    let local = bytes / shards.max(1).unsigned_abs();
-    local - local / mesh.axis_size(axis).max(1).unsigned_abs()
 }

@@ -80,6 +80,7 @@ pub mod plan;
 #[cfg(feature = "graph")]
 mod report;
 pub mod rules;
+mod seconds_text;
 pub mod snapshot;
 mod spec_text;
 #[cfg(feature = "strategy")]

@@ -7,7 +7,7 @@ use shardc_ir::{Mesh, OpId, OpKind};
 use shardc_passes::report::byte_size::bytes_text;
 
 use super::Explainer;
-use super::collectives::conflict_text;
+use super::conflicts::conflict_text;
 use super::report::CollectiveReport;
 
 /// The reasons why an operation needs communication, each with the mesh axis that it concerns.

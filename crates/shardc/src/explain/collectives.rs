@@ -18,7 +18,7 @@ use shardc_passes::rules::sharding_rule::FactorKind;
 use super::Explainer;
 use super::because::Needs;
 use super::classes::{Classes, ProgramRoles};
-use super::report::{CalledReport, CollectiveReport, ConflictReport, ServedReport, ValueReport};
+use super::report::{CalledReport, CollectiveReport, ServedReport, ValueReport};
 use crate::{Error, Output};
 
 /// The limit on the operations that are visited to find the origin of partial sums.
@@ -276,17 +276,6 @@ impl Explainer<'_> {
         }
         out
     }
-}
-
-/// A conflict in one line.
-pub(super) fn conflict_text(conflict: &ConflictReport) -> String {
-    let from =
-        if conflict.origin.is_empty() { String::new() } else { format!(" (from {})", conflict.origin) };
-    let against = conflict.against.as_ref().map(|a| format!(" (from {a})")).unwrap_or_default();
-    format!(
-        "{} has \"{}\"{from}, but {} does not: {}{against}",
-        conflict.has, conflict.axis, conflict.lacks, conflict.reason
-    )
 }
 
 /// A count as text: `once`, `24 times`.

@@ -116,3 +116,14 @@ fn winner_text(winner: Winner) -> String {
         Winner::First => "which was propagated first".to_owned(),
     }
 }
+
+/// A conflict in one line.
+pub(super) fn conflict_text(conflict: &ConflictReport) -> String {
+    let from =
+        if conflict.origin.is_empty() { String::new() } else { format!(" (from {})", conflict.origin) };
+    let against = conflict.against.as_ref().map(|a| format!(" (from {a})")).unwrap_or_default();
+    format!(
+        "{} has \"{}\"{from}, but {} does not: {}{against}",
+        conflict.has, conflict.axis, conflict.lacks, conflict.reason
+    )
+}

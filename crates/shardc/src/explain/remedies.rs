@@ -20,7 +20,7 @@ use super::collectives::Served;
 use super::fold::groups;
 use super::report::{CollectiveReport, RemedyReport};
 use crate::folding::fold;
-use crate::plan::seconds_text;
+use crate::seconds_text::seconds_text;
 use crate::spec_text::axes_text;
 use crate::{Compiler, Output};
 

@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::collectives::{conflict_text, times};
+use super::collectives::times;
+use super::conflicts::conflict_text;
 use super::fold::groups;
 use super::report::{
     AxisOrigin, CollectiveReport, ConflictReport, RemedyReport, Report, SourcePlace, StepReport,
     TotalsReport, ValueReport,
 };
-use crate::plan::seconds_text;
+use crate::seconds_text::seconds_text;
 
 /// The maximum number of rows of a list in a summary, unless all rows are requested.
 const ROWS: usize = 10;

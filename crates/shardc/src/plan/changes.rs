@@ -11,7 +11,7 @@ use shardc_passes::annotations::spec::Annotation;
 use shardc_passes::cost::memory::InMemory;
 use shardc_passes::report::byte_size::bytes_text;
 
-use super::memory::is_collective;
+use super::classes::is_collective;
 use super::rematerialize::rematerialize;
 use super::report::{ChangeReport, TogetherReport};
 use super::{Measured, PlanOptions};

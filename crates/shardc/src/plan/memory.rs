@@ -1,16 +1,15 @@
 //! The memory of a device: totals, classes, and the values at the peak.
 
-use std::collections::HashSet;
-
 use indexmap::IndexMap;
-use shardc_ir::{Module, TensorType, ValueId};
+use shardc_ir::TensorType;
 use shardc_passes::cost::memory::{BuffersOverTime, aliased};
 use shardc_passes::report::byte_size::bytes_text;
 
+use super::classes::{class_of_argument, class_of_temporary, returned};
 use super::over_time::OverTime;
 use super::report::{BufferReport, ClassReport, MemoryReport};
+use crate::explain::SourcePlace;
 use crate::explain::classes::ProgramRoles;
-use crate::explain::{OperandClass, SourcePlace};
 use crate::{InterfaceTensor, MemoryEstimate, Output};
 
 /// The memory of a partition. `roles` are those of the program's arguments.
@@ -95,23 +94,6 @@ pub(super) fn report(
     }
 }
 
-/// The class of a temporary by its producer. Results have memory of their own; a temporary for a returned value is copied to it.
-pub(super) fn class_of_temporary(op: &str, is_returned: bool, is_on_chip: bool) -> &'static str {
-    match (is_returned, is_collective(op)) {
-        _ if is_on_chip => "on-chip memory",
-        (true, _) => "results before their copy",
-        (false, true) => "collective buffers",
-        (false, false) => "activations and gradients",
-    }
-}
-
-/// The values that the program returns.
-pub(super) fn returned(module: &Module) -> HashSet<ValueId> {
-    let body = module.entry().and_then(|func| module.funcs[func].body);
-    let last = body.and_then(|body| module.terminator(body));
-    last.map(|last| module.ops[last].operands.iter().copied().collect()).unwrap_or_default()
-}
-
 /// The results in device memory that are not aliased to arguments.
 fn buffers_of_results(output: &Output) -> Vec<BufferReport> {
     let aliased = output.module.entry().map(|func| aliased(&output.module, func)).unwrap_or_default();
@@ -150,21 +132,4 @@ fn reasons(memory: &MemoryEstimate) -> Vec<String> {
 
 fn local(input: &InterfaceTensor) -> TensorType {
     TensorType { shape: input.local_shape.clone(), ..input.global.clone() }
-}
-
-/// Whether the name of an operation is that of a collective.
-pub(super) fn is_collective(op: &str) -> bool {
-    let name = op.trim_start_matches("stablehlo.");
-    name.starts_with("all_") || name.starts_with("collective_") || name == "reduce_scatter"
-}
-
-/// The name of the class of an argument.
-fn class_of_argument(class: OperandClass) -> &'static str {
-    match class {
-        OperandClass::Weight => "parameters",
-        OperandClass::Optimizer => "optimizer state",
-        OperandClass::Gradient => "gradients",
-        OperandClass::Activation => "activations and gradients",
-        OperandClass::Batch => "batch",
-    }
 }

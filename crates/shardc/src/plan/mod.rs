@@ -28,6 +28,7 @@
 //! ```
 
 mod changes;
+mod classes;
 mod communication;
 mod memory;
 mod over_time;
@@ -51,7 +52,7 @@ pub use report::{
     PlanReport, SpanReport, TargetReport, TimeReport, TogetherReport, TrafficReport,
 };
 
-pub use text::seconds_text;
+pub use crate::seconds_text::seconds_text;
 
 use crate::compiler::stopped;
 use crate::explain::classes::ProgramRoles;

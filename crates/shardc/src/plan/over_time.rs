@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use shardc_passes::cost::memory::{BuffersOverTime, LiveBuffer};
 
-use super::memory::{class_of_temporary, returned};
+use super::classes::{class_of_temporary, returned};
 use super::report::{BufferReport, ClassOverTime};
 use crate::Output;
 use crate::explain::SourcePlace;

@@ -14,7 +14,7 @@ use shardc_ir::rewrite::{ValueMap, clone_op};
 use shardc_ir::{Module, OpId, OpKind, ValueDef, ValueId};
 use shardc_passes::transforms::dce::dce;
 
-use super::memory::is_collective;
+use super::classes::is_collective;
 
 /// The limit on operations that are executed again for one value.
 const EXECUTED_AGAIN: usize = 64;
@@ -140,7 +140,7 @@ mod tests {
             ops.map(|name| name.replace("stablehlo.", "")).collect::<Vec<_>>().join(" ")
         };
         // If its operand is not live, it is computed again, too.
-        assert_eq!(kinds(&[1]), "tanh exponential cosine cosine cosine tanh exponential add func.return");
-        assert_eq!(kinds(&[0, 1]), "tanh exponential cosine cosine cosine exponential add func.return");
+        assert_eq!(kinds(&[1]), "tanh exponential cosine cosine cosine tanh exponential add return");
+        assert_eq!(kinds(&[0, 1]), "tanh exponential cosine cosine cosine exponential add return");
     }
 }

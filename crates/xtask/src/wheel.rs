@@ -39,12 +39,12 @@ pub fn run(workspace: &Workspace, args: &WheelArgs) -> Result<()> {
             &args.profile,
         ]))
     })?;
-    let scripts = package.join("shardc.data/scripts");
-    fs::create_dir_all(&scripts).with_context(|| format!("making {}", scripts.display()))?;
+    let bin = package.join("python/shardc/bin");
+    fs::create_dir_all(&bin).with_context(|| format!("making {}", bin.display()))?;
     // Cargo's profile `dev` has the folder `debug`.
     let folder = if args.profile == "dev" { "debug" } else { &args.profile };
     let program = workspace.target.join(folder).join("shardc");
-    fs::copy(&program, scripts.join("shardc")).with_context(|| format!("copying {}", program.display()))?;
+    fs::copy(&program, bin.join("shardc")).with_context(|| format!("copying {}", program.display()))?;
     let maturin = python::maturin()?;
     process::step("build the wheel", || {
         process::run(

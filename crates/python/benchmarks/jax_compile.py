@@ -55,7 +55,9 @@ def compile_time(text, partitions, partition):
 
 
 def compare(paths):
-    ours = _jax._Options.of({"strict": False, "target": None, "combine_bytes": 0, "rules": None, "warn": False, "fallback": False})
+    ours = _jax._Options.of(
+        {"strict": False, "target": None, "combine_bytes": 0, "rules": None, "warn": False, "fallback": False}, {}
+    )
     ratios = []
     for path in paths:
         text = pathlib.Path(path).read_text()
@@ -64,7 +66,7 @@ def compare(paths):
             continue
         by_xla = min(compile_time(text, partitions, lambda module: module)[0] for _ in range(RUNS))
         by_shardc, own = min(
-            compile_time(text, partitions, lambda module: _jax._partitioned(module, "module", ours)) for _ in range(RUNS)
+            compile_time(text, partitions, lambda module: _jax._partitioned(module, "module", ours, options(partitions))) for _ in range(RUNS)
         )
         ratios.append(by_shardc / by_xla)
         print(f"{pathlib.Path(path).stem:40} XLA {by_xla:6.2f} s   shardc {by_shardc:6.2f} s, itself {own:.3f} s   ratio {ratios[-1]:.2f}", flush=True)

@@ -20,9 +20,9 @@ partitioned = []
 partition = _jax._partitioned
 
 
-def recorded(module, name, options):
+def recorded(module, name, *rest):
     partitioned.append(name)
-    return partition(module, name, options)
+    return partition(module, name, *rest)
 
 
 _jax._partitioned = recorded
@@ -61,7 +61,7 @@ class Jit(unittest.TestCase):
         params, loss = fun(*self.sharded())
         self.same((params, loss), step(self.params, self.x, self.y))
         self.assertEqual(params["first"].sharding.spec, P(None, "model"))
-        self.assertEqual(partitioned, ["jit_step.shardc0"])
+        self.assertEqual(partitioned, ["jit_step.shardc"])
         fun(*self.sharded())
         self.assertEqual(len(partitioned), 1, "the program is cached")
 
@@ -91,7 +91,7 @@ class Jit(unittest.TestCase):
     def test_gradients_outside(self):
         found = jax.grad(shardc.jit(loss))(*self.sharded())
         self.same(found, jax.grad(loss)(self.params, self.x, self.y))
-        self.assertEqual({name.rpartition(".")[2] for name in partitioned}, {"shardc0"})
+        self.assertEqual({name.rpartition(".")[2] for name in partitioned}, {"shardc"})
         self.assertEqual(len(partitioned), 2, "forward and backward")
 
     def test_vmap_scan_and_outer_jit(self):
@@ -151,6 +151,76 @@ class Jit(unittest.TestCase):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             shardc.jit(gathered, warn=False)(x)
+
+
+    def test_the_same_function_is_compiled_once(self):
+        x = self.put(self.x, "data")
+        for _ in range(3):
+            shardc.jit(jnp.tanh)(x)
+        self.assertEqual(len(partitioned), 1)
+        shardc.jit(jnp.tanh, combine_bytes=1024)(x)
+        self.assertEqual(len(partitioned), 2)
+
+    def test_other_functions_with_such_names_are_left_alone(self):
+        def fun(x):
+            return x * 3
+
+        fun.__name__ = "fun.shardc99"
+        self.same(jax.jit(fun)(self.put(self.x, "data")), self.x * 3)
+        self.assertEqual(partitioned, [])
+
+    def test_warnings_name_the_line_of_the_caller(self):
+        x = self.put(jax.random.normal(jax.random.key(1), (65536,)), "data")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            shardc.jit(lambda x: jnp.sort(x) + 1)(x)
+        self.assertEqual(caught[0].filename, __file__)
+
+    def test_host_callbacks_run_once(self):
+        """shardc leaves programs to XLA in which operations run on one device."""
+        calls = []
+
+        def counted(x):
+            from jax.experimental import io_callback
+
+            io_callback(lambda value: calls.append(value), None, x.sum(), ordered=False)
+            return x + 1
+
+        x = self.put(self.x, "data")
+        with self.assertRaisesRegex(shardc.UnsupportedError, "operations on one device"):
+            shardc.jit(counted)(x)
+        with self.assertWarnsRegex(shardc.ShardingWarning, "operations on one device"):
+            jax.block_until_ready(shardc.jit(counted, fallback=True)(x))
+        jax.effects_barrier()
+        self.assertEqual(len(calls), 1)
+
+    def test_custom_partitioning_is_left_to_xla(self):
+        from jax.experimental.custom_partitioning import custom_partitioning
+
+        @custom_partitioning
+        def sine(x):
+            return jnp.sin(x)
+
+        sine.def_partition(
+            infer_sharding_from_operands=lambda mesh, args, result: args[0].sharding,
+            partition=lambda mesh, args, result: (mesh, jnp.sin, args[0].sharding, (args[0].sharding,)),
+            sharding_rule="i j -> i j",
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", shardc.ShardingWarning)
+            self.same(shardc.jit(lambda x: sine(x), fallback=True)(self.put(self.x, "data")), jnp.sin(self.x))
+
+    def test_arguments_without_elements(self):
+        empty = jnp.zeros((0, 4))
+        fun = shardc.jit(lambda x, y: (x.sum(), y.sum()), fallback=True, warn=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", shardc.ShardingWarning)
+            self.same(fun(self.put(empty, "data"), self.put(empty.T, None, "data")), (0.0, 0.0))
+
+    def test_what_is_not_a_function_is_refused(self):
+        for decorate in (shardc.jit, shardc.jit(strict=True)):
+            with self.assertRaisesRegex(TypeError, "takes a function, not 3"):
+                decorate(3)
 
 
 class Plugin(unittest.TestCase):

@@ -50,6 +50,16 @@ class Programs(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "a list is not a program"):
             shardc.partition([1])
 
+    def test_mistakes_in_arguments_are_named(self):
+        for error, call in [
+            (TypeError, lambda: shardc.partition(PLAIN, mesh=5)),
+            (TypeError, lambda: shardc.partition(PLAIN, mesh="data=4", specs={0: (1,)})),
+            (ValueError, lambda: shardc.read("step.mlir")),
+            (ValueError, lambda: shardc.read(b"")),
+        ]:
+            with self.assertRaises(error):
+                call()
+
     def test_errors_have_code_place_and_hint(self):
         with self.assertRaises(shardc.InvalidInputError) as caught:
             shardc.partition("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  return %y : tensor<4xf32>\n}")

@@ -20,6 +20,7 @@ collectives.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from shardc import _shardc
@@ -88,7 +89,7 @@ def read(program: ProgramLike) -> Program:
     return as_program(program)
 
 
-def _compiler(*, mesh: Mesh | None, specs: Specs | None, target: str | None, **options: Any) -> _shardc.Compiler:
+def _compiler(*, mesh: Mesh | None, specs: Specs | None, target: str | os.PathLike[str] | None, **options: Any) -> _shardc.Compiler:
     return _shardc.Compiler(
         mesh=mesh_text(mesh),
         specs=spec_texts(specs),
@@ -102,7 +103,7 @@ def partition(
     *,
     mesh: Mesh | None = None,
     specs: Specs | None = None,
-    target: str | None = None,
+    target: str | os.PathLike[str] | None = None,
     mode: str = "partition",
     strict: bool = False,
     **options: Any,
@@ -148,7 +149,7 @@ def explain(
     *,
     mesh: Mesh | None = None,
     specs: Specs | None = None,
-    target: str | None = None,
+    target: str | os.PathLike[str] | None = None,
     value: str | None = None,
     collective: int | None = None,
     remedies: int = 0,
@@ -174,7 +175,7 @@ def lint(
     *,
     mesh: Mesh | None = None,
     specs: Specs | None = None,
-    target: str | None = None,
+    target: str | os.PathLike[str] | None = None,
     allow: list[str] | None = None,
     deny: list[str] | None = None,
     **options: Any,
@@ -191,7 +192,7 @@ def lint(
 
 def plan(
     program: ProgramLike,
-    target: str,
+    target: str | os.PathLike[str],
     *,
     mesh: Mesh | None = None,
     specs: Specs | None = None,
@@ -216,7 +217,7 @@ def plan(
 
 def auto(
     program: ProgramLike,
-    target: str,
+    target: str | os.PathLike[str],
     *,
     mesh: Mesh | None = None,
     specs: Specs | None = None,
@@ -245,11 +246,11 @@ def auto(
     )
 
 
-def grad(program: ProgramLike, wrt: str | list[str], *, value: bool = False) -> Program:
+def grad(program: ProgramLike, wrt: str | int | list[str | int], *, value: bool = False) -> Program:
     """Differentiates a program: it returns the gradients of its first result, a scalar, with respect to the named arguments.
 
     Args:
-      wrt: names of arguments: `"arg0"`, a name of the front end, or a prefix of such names.
+      wrt: arguments: positions, `"arg0"`, a name of the front end, or a prefix of such names.
       value: whether the program also returns its first result.
 
     >>> loss = '''
@@ -260,7 +261,9 @@ def grad(program: ProgramLike, wrt: str | list[str], *, value: bool = False) -> 
     >>> "gradient(w)" in str(shardc.grad(loss, "w"))
     True
     """
-    return _shardc.grad(as_program(program), [wrt] if isinstance(wrt, str) else list(wrt), value=value)
+    chosen = [wrt] if isinstance(wrt, (str, int)) else wrt
+    names = [f"arg{name}" if isinstance(name, int) else name for name in chosen]
+    return _shardc.grad(as_program(program), names, value=value)
 
 
 def fsdp(

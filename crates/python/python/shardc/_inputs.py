@@ -23,8 +23,12 @@ def as_program(program: ProgramLike) -> Program:
     if isinstance(program, Program):
         return program
     if isinstance(program, str):
+        if "func" not in program:
+            raise ValueError(f"not a program: {program[:80]!r}; the path of a file is a pathlib.Path")
         return Program.read(program.encode())
     if isinstance(program, (bytes, bytearray, memoryview)):
+        if not program:
+            raise ValueError("the program is empty")
         return Program.read(bytes(program))
     if isinstance(program, os.PathLike):
         with open(program, "rb") as file:
@@ -70,7 +74,9 @@ def mesh_text(mesh: Mesh | None) -> str | None:
     if mesh is None or isinstance(mesh, str):
         return mesh
     # Meshes of JAX have their sizes by axis in `shape`.
-    sizes = mesh if isinstance(mesh, Mapping) else mesh.shape
+    sizes = mesh if isinstance(mesh, Mapping) else getattr(mesh, "shape", None)
+    if not isinstance(sizes, Mapping):
+        raise TypeError(f"a mesh is a dictionary of axis sizes, such as {{'data': 4}}, text, or a mesh of JAX, not {mesh!r}")
     return ",".join(f"{name}={size}" for name, size in sizes.items())
 
 
@@ -95,12 +101,16 @@ def _dimension(axes: Any) -> str:
         return "-"
     if isinstance(axes, str):
         return axes
-    # `PartitionSpec.UNCONSTRAINED` is neither a string nor a tuple.
-    return "+".join(axes) if isinstance(axes, (tuple, list)) else "?"
+    if isinstance(axes, (tuple, list)) and all(isinstance(axis, str) for axis in axes):
+        return "+".join(axes)
+    if type(axes).__name__ == "UnconstrainedSingleton":
+        return "?"
+    raise TypeError(f"a dimension is sharded along an axis, a tuple of axes, or None, not along {axes!r}")
 
 
-def target_text(target: str) -> str:
+def target_text(target: str | os.PathLike[str]) -> str:
     """A target, or the text of the TOML file that describes one."""
+    target = os.fspath(target)
     if target.endswith(".toml"):
         with open(target, encoding="utf-8") as file:
             return file.read()

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
+import pathlib
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -29,8 +32,11 @@ _PLUGIN = config.string_or_object_state(
     include_in_trace_context=True,
 )
 
-# Functions of `jit` have this suffix and a number in their names, which all transformations of JAX keep.
+# Functions of `jit` have this suffix in their names, which all transformations of JAX keep, and a digest of options that are not the default ones.
 _SUFFIX = ".shardc"
+
+# Custom calls that only XLA's partitioner can expand.
+_OF_PARTITIONER = (b"CustomSPMDPartitioning", b"InspectSharding")
 
 
 class ShardingWarning(UserWarning):
@@ -40,36 +46,72 @@ class ShardingWarning(UserWarning):
 class _Options:
     """The options of shardc for some programs. Equal options are one object."""
 
-    _known: dict[tuple[Any, ...], _Options] = {}
-    _by_number: list[_Options] = []
+    _known: dict[str, _Options] = {}
 
-    def __init__(self, options: dict[str, Any], number: int) -> None:
-        self.warns = options.pop("warn")
-        self.falls_back = options.pop("fallback")
+    def __init__(self, suffix: str, warn: bool, fallback: bool, **options: Any) -> None:
+        self.suffix, self.warns, self.falls_back = suffix, warn, fallback
         self.compiler = _shardc.Compiler(mode="partition", **options)
-        self.number = number
 
     @classmethod
-    def of(cls, options: dict[str, Any]) -> _Options:
-        if options.get("target") is not None:
+    def of(cls, options: dict[str, Any], default: dict[str, Any]) -> _Options:
+        if options["target"] is not None:
             options["target"] = target_text(options["target"])
-        key = tuple(sorted(options.items()))
-        if key not in cls._known:
-            cls._known[key] = cls(dict(options), len(cls._by_number))
-            cls._by_number.append(cls._known[key])
-        return cls._known[key]
+        text = repr(sorted(options.items()))
+        digest = "" if options == default else hashlib.sha256(text.encode()).hexdigest()[:8]
+        suffix = _SUFFIX + digest
+        if suffix not in cls._known:
+            cls._known[suffix] = cls(suffix, **options)
+        return cls._known[suffix]
 
     @classmethod
     def of_module(cls, name: str) -> _Options | None:
         """The options of the function of `jit` from which a module was made, or else those of `jax_plugin`."""
-        _, found, number = name.rpartition(_SUFFIX)
-        return cls._by_number[int(number)] if found and number.isdigit() else _PLUGIN.value
+        _, found, digest = name.rpartition(_SUFFIX)
+        return (cls._known.get(_SUFFIX + digest) if found else None) or _PLUGIN.value
 
 
-def _partitioned(module: Any, name: str, options: _Options) -> Any:
+def _unsupported(message: str) -> _shardc.UnsupportedError:
+    error = _shardc.UnsupportedError(message)
+    error.code, error.hint, error.diagnostics = None, "leave this program to XLA: fallback=True", []
+    error.line = error.column = error.user_location = None
+    return error
+
+
+def _check(module: Any, data: bytes, compile_options: Any) -> None:
+    """Rejects modules that only XLA's partitioner can partition for JAX."""
+    if not compile_options.executable_build_options.use_shardy_partitioner:
+        raise _unsupported("JAX uses GSPMD, but shardc needs its Shardy mode: jax.config.update('jax_use_shardy_partitioner', True)")
+    for call in _OF_PARTITIONER:
+        if call in data:
+            raise _unsupported(f"the program has a custom call {call.decode()}, which XLA's partitioner expands")
+    empty = 0
+    for op in module.body.operations:
+        if op.operation.name == "sdy.mesh" and str(op.attributes["mesh"]).startswith("#sdy.mesh<[],"):
+            # Host callbacks: they run once, on one device, and its results are sent to the others.
+            raise _unsupported("the program has operations on one device, such as host callbacks")
+        if op.operation.name == "func.func" and str(op.attributes["sym_name"]) == '"main"':
+            types = op.attributes["function_type"].value.inputs
+            empty = sum(0 in getattr(type, "shape", ()) for type in types)
+    if empty > 1:
+        # XLA merges equal empty values, and then does not find the borders of the manual computation.
+        raise _unsupported("the program has several arguments without elements, which XLA rejects in manual computations")
+
+
+def _warn(message: str) -> None:
+    """Warns about the innermost line that is neither of JAX nor of this package."""
+    own = tuple(str(pathlib.Path(module.__file__).parent) for module in (jax, _shardc) if module.__file__)
+    frame, level = sys._getframe(1), 2
+    while frame is not None and frame.f_code.co_filename.startswith(own + ("<frozen",)):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, ShardingWarning, stacklevel=level)
+
+
+def _partitioned(module: Any, name: str, options: _Options, compile_options: Any) -> Any:
     """Partitions a module of JAX."""
+    data = module_bytes(module)
     try:
-        part = options.compiler.partition(_shardc.Program.read(module_bytes(module), name=name))
+        _check(module, data, compile_options)
+        part = options.compiler.partition(_shardc.Program.read(data, name=name))
         code = part.manual_computation().bytecode()
     except _shardc.InvalidInputError as error:
         # Without a mesh, all devices run the whole program, and there is nothing to partition.
@@ -79,11 +121,11 @@ def _partitioned(module: Any, name: str, options: _Options) -> Any:
     except _shardc.UnsupportedError as error:
         if not options.falls_back:
             raise
-        warnings.warn(f"XLA partitions {name} instead of shardc: {error}", ShardingWarning, stacklevel=2)
+        _warn(f"XLA partitions {name} instead of shardc: {error}")
         return module
     text = part.warning_text() if options.warns else ""
     if text:
-        warnings.warn(f"{name}:\n{text}", ShardingWarning, stacklevel=2)
+        _warn(f"{name}:\n{text}")
     with module.context:
         return type(module).parse(code)
 
@@ -98,7 +140,7 @@ def _install() -> None:
             name = str(computation.operation.attributes["sym_name"]).strip('"')
             options = _Options.of_module(name)
             if options is not None:
-                computation = _partitioned(computation, name, options)
+                computation = _partitioned(computation, name, options, compile_options)
         return xla(backend, computation, devices, compile_options, *rest, **named)
 
     compiler.compile_or_get_cached = compile_or_get_cached
@@ -122,7 +164,8 @@ def jit(
     """`jax.jit` with shardc as the partitioner.
 
     The result is a function of `jax.jit`: it takes and returns `jax.Array`, has `lower` and `trace`, and composes with `jax.grad`, `jax.vmap` and other
-    transformations, whose programs shardc partitions too. Inside of another `jax.jit`, the outer function decides about the partitioner.
+    transformations, whose programs shardc partitions too. Inside of a program that another function compiles (an outer `jax.jit`, `jax.lax.scan`,
+    `jax.lax.cond`, `jax.shard_map`), that function decides about the partitioner.
 
     Args:
       fun: the function; without it, a decorator is returned.
@@ -141,17 +184,31 @@ def jit(
     >>> shardc.jit(lambda x: x.sum(axis=1))(x).sharding.spec
     P('data',)
     """
-    own: dict[str, Any] = {"strict": strict, "target": target, "combine_bytes": combine_bytes, "rules": rules, "warn": warn, "fallback": fallback}
+    own = {"strict": strict, "target": target, "combine_bytes": combine_bytes, "rules": rules, "warn": warn, "fallback": fallback}
     if fun is None:
         return functools.partial(jit, **own, **jit_options)
-    number = _Options.of(own).number
+    if not callable(fun):
+        raise TypeError(f"shardc.jit takes a function, not {fun!r}")
+    default = {"strict": False, "target": None, "combine_bytes": 0, "rules": None, "warn": True, "fallback": False}
+    suffix = _Options.of(own, default).suffix
+    try:
+        named = _named(fun, suffix)
+    except TypeError:
+        # The function is not hashable.
+        named = _named.__wrapped__(fun, suffix)
+    return jax.jit(named, **jit_options)
+
+
+@functools.lru_cache(maxsize=1024)
+def _named(fun: Callable[..., Any], suffix: str) -> Callable[..., Any]:
+    """The function with a name that selects the options. The same function has the same result, which JAX compiles once."""
 
     @functools.wraps(fun)
     def named(*args: Any, **kwargs: Any) -> Any:
         return fun(*args, **kwargs)
 
-    named.__name__ = f"{getattr(fun, '__name__', 'function')}{_SUFFIX}{number}"
-    return jax.jit(named, **jit_options)
+    named.__name__ = getattr(fun, "__name__", "function") + suffix
+    return named
 
 
 @contextlib.contextmanager
@@ -166,7 +223,8 @@ def jax_plugin(
 ) -> Iterator[None]:
     """Makes JAX use shardc as its partitioner in a `with` block.
 
-    Functions that were compiled before are compiled again when they are called in the block. The options are those of `jit`; by default, XLA
+    The block applies to its thread, and to what is compiled in it: `lower(...).compile()` counts where `compile` runs. Functions that were compiled
+    before are compiled again when they are called in the block. The options are those of `jit`; by default, XLA
     partitions what shardc does not support, because JAX also compiles programs of its own.
 
     >>> import jax, shardc
@@ -174,8 +232,8 @@ def jax_plugin(
     ...     jax.jit(lambda x: x + 1)(1)
     Array(2, dtype=int32, weak_type=True)
     """
-    options: dict[str, Any] = {"strict": strict, "target": target, "combine_bytes": combine_bytes, "rules": rules, "warn": warn, "fallback": fallback}
-    with _PLUGIN(_Options.of(options)):
+    options = {"strict": strict, "target": target, "combine_bytes": combine_bytes, "rules": rules, "warn": warn, "fallback": fallback}
+    with _PLUGIN(_Options.of(options, {})):
         yield
 
 

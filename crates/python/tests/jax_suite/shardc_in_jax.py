@@ -1,6 +1,8 @@
 """A plugin of pytest: tests of JAX run with shardc as the partitioner, and tests that are excluded are skipped with their reasons."""
 
+import collections
 import pathlib
+import warnings
 
 import pytest
 
@@ -34,12 +36,22 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason=f"excluded: {reason}"))
 
 
+_left = collections.Counter()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    # Every program is partitioned by shardc, or the test fails.
-    with shardc.jax_plugin(warn=False, fallback=False):
-        return (yield)
+    with shardc.jax_plugin(warn=False), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", shardc.ShardingWarning)
+        try:
+            return (yield)
+        finally:
+            for warning in caught:
+                if issubclass(warning.category, shardc.ShardingWarning):
+                    _left[str(warning.message).partition(": ")[2].splitlines()[0]] += 1
 
 
 def pytest_terminal_summary(terminalreporter):
-    terminalreporter.write_line(f"shardc partitioned {_partitioned} programs")
+    terminalreporter.write_line(f"shardc partitioned {_partitioned - _left.total()} programs")
+    for reason, times in _left.most_common():
+        terminalreporter.write_line(f"{times} were left to XLA: {reason}")

@@ -1,0 +1,5 @@
+"""`python -m shardc` is the program `shardc`."""
+
+from shardc._program import main
+
+main()

@@ -2,6 +2,7 @@
 // and each is partitioned once.
 // RUN: shardc partition %s -o - --inline-budget 1 --summary 2>&1 | FileCheck %s
 // RUN: shardc explain %s --inline-budget 1 | FileCheck %s --check-prefix=EXPLAIN
+// RUN: shardc plan %s --inline-budget 1 --target v5e:1x2 | FileCheck %s --check-prefix=PLAN
 // Commands that print or inspect a single program inline everything.
 // RUN: not shardc propagate %s -o - 2>&1 | FileCheck %s --check-prefix=WHOLE
 // RUN: not shardc lint %s 2>&1 | FileCheck %s --check-prefix=WHOLE
@@ -13,6 +14,7 @@
 // CHECK: all_reduce
 // CHECK-NOT: func.func
 // EXPLAIN: all_reduce of tensor<f32> along a, in @f19, called 274877906944 times, for stablehlo.reduce
+// PLAN: at the peak
 // WHOLE: error[SH0323]
 sdy.mesh @mesh = <["a"=2]>
 func.func public @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) -> tensor<8xf32> {

@@ -16,6 +16,10 @@ use crate::memory::{Fusion, Machine};
 /// The limit on nested calls. Recursive calls are invalid programs; the limit makes them end.
 const DEEPEST_CALL: usize = 64;
 
+/// The number of spans above which further calls of a function are added to the spans of its first call. Calls of functions that call others
+/// twice would otherwise have exponentially many spans.
+const MOST_SPANS: usize = 1 << 16;
+
 /// The estimate of one program.
 pub(super) struct Estimate<'m> {
     module: &'m Module,
@@ -27,6 +31,8 @@ pub(super) struct Estimate<'m> {
     counted: FxHashSet<OpId>,
     /// Constants that the entry function returns. Unlike others, they are written to memory.
     returned: FxHashSet<ValueId>,
+    /// The estimates of the functions that were called so far.
+    called: FxHashMap<FuncId, TimeEstimate>,
     calls: usize,
 }
 
@@ -71,7 +77,8 @@ impl<'m> Estimate<'m> {
             module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::Constant(_)))
         };
         let returned = results.iter().copied().filter(is_constant).collect();
-        Estimate { module, machine, links, home, counted: FxHashSet::default(), returned, calls: 0 }
+        let (counted, called) = (FxHashSet::default(), FxHashMap::default());
+        Estimate { module, machine, links, home, counted, returned, called, calls: 0 }
     }
 
     /// Whether an operation makes a constant that the program returns.
@@ -140,8 +147,12 @@ impl<'m> Estimate<'m> {
         let (ran, seconds) = schedule(&items);
         let mut estimate = TimeEstimate::default();
         estimate.total.seconds = seconds;
+        let mut calls = FxHashMap::default();
         for ((item, step), ran) in items.iter().zip(steps).zip(ran) {
-            estimate.add(item, step, ran);
+            let callee = callee_of(module, step.op);
+            if let Some(inside) = estimate.add(item, step, ran) {
+                estimate.add_inside(inside, callee, &mut calls);
+            }
         }
         estimate
     }
@@ -218,9 +229,13 @@ impl<'m> Estimate<'m> {
             }
             OpKind::Call { .. } if self.calls < DEEPEST_CALL => {
                 let callee = callee_of(module, op)?;
+                if let Some(time) = self.called.get(&callee) {
+                    return Some((time.clone(), 1));
+                }
                 self.calls += 1;
                 let time = self.function(callee);
                 self.calls -= 1;
+                self.called.insert(callee, time.clone());
                 Some((time, 1))
             }
             _ => None,
@@ -245,8 +260,9 @@ fn captured(module: &Module, op: OpId) -> Vec<ValueId> {
 }
 
 impl TimeEstimate {
-    /// Adds an item of the schedule. The spans of a loop body follow each other over the time of all iterations.
-    fn add(&mut self, item: &Item, step: Step, ran: Ran) {
+    /// Adds an item of the schedule. Returns the spans and loops of its regions or its callee: the spans of a loop body follow each other over the
+    /// time of all iterations.
+    fn add(&mut self, item: &Item, step: Step, ran: Ran) -> Option<(Vec<Span>, Vec<LoopTime>)> {
         let Step { op, own, kind, inside, .. } = step;
         let is_collective = kind == StepKind::Collective;
         // A collective on the compute lane does not overlap.
@@ -266,7 +282,7 @@ impl TimeEstimate {
         if seconds > 0.0 {
             self.spans.push(Span { op, is_collective, start: ran.start, seconds, exposed, runs: 1 });
         }
-        let Some((inside, runs)) = inside else { return };
+        let (inside, runs) = inside?;
         let times = runs as f64;
         total.compute += inside.total.compute * times;
         total.memory_bound += inside.total.memory_bound * times;
@@ -277,14 +293,42 @@ impl TimeEstimate {
         if kind == StepKind::Loop {
             self.loops.push(LoopTime { op, trips: runs, seconds: inside.total.seconds * times });
         }
-        self.loops
-            .extend(inside.loops.iter().map(|inner| LoopTime { seconds: inner.seconds * times, ..*inner }));
-        self.spans.extend(inside.spans.iter().map(|span| Span {
+        let loops = inside.loops.iter().map(|inner| LoopTime { seconds: inner.seconds * times, ..*inner });
+        let spans = inside.spans.iter().map(|span| Span {
             start: ran.start + span.start * times,
             seconds: span.seconds * times,
             exposed: span.exposed * times,
             runs: span.runs.saturating_mul(runs),
             ..*span
-        }));
+        });
+        Some((spans.collect(), loops.collect()))
+    }
+
+    /// Adds the spans and loops of an item. `calls` has the indices of the first span and the first loop of each callee so far.
+    fn add_inside(
+        &mut self,
+        (spans, loops): (Vec<Span>, Vec<LoopTime>),
+        callee: Option<FuncId>,
+        calls: &mut FxHashMap<FuncId, (usize, usize)>,
+    ) {
+        let before = callee.and_then(|callee| calls.get(&callee).copied());
+        let all = self.spans.len() + self.loops.len() + spans.len() + loops.len();
+        match before.filter(|_| all > MOST_SPANS) {
+            Some((first_span, first_loop)) => {
+                for (known, more) in self.spans[first_span..].iter_mut().zip(spans) {
+                    known.seconds += more.seconds;
+                    known.exposed += more.exposed;
+                    known.runs = known.runs.saturating_add(more.runs);
+                }
+                for (known, more) in self.loops[first_loop..].iter_mut().zip(loops) {
+                    known.seconds += more.seconds;
+                }
+            }
+            None => {
+                calls.extend(callee.map(|callee| (callee, (self.spans.len(), self.loops.len()))));
+                self.spans.extend(spans);
+                self.loops.extend(loops);
+            }
+        }
     }
 }

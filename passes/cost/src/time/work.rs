@@ -1,6 +1,6 @@
 //! The work of a kernel: floating-point operations, element-wise operations, and bytes of memory traffic.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_analysis::analysis::call_graph::callee_of;
 use shardc_analysis::analysis::trip_count::trips;
 use shardc_ir::{DType, EntityRef, FuncId, Module, OpId, OpKind, Precision, RegionId, ValueId, Work};
@@ -295,26 +295,42 @@ fn product_flops(module: &Module, op: OpId) -> (f64, f64) {
 /// Returns the seconds of all matmuls and convolutions in one execution of a function on one device at peak rates, callees and loops included.
 #[must_use]
 pub fn ideal_seconds(module: &Module, func: FuncId, spec: &TargetSpec) -> f64 {
+    let mut ideal = Ideal { module, spec, of_region: FxHashMap::default() };
     // Recursive calls are invalid programs; the depth is limited so that they end.
-    fn of_region(module: &Module, region: RegionId, spec: &TargetSpec, depth: usize) -> f64 {
+    module.funcs[func].body.map_or(0.0, |body| ideal.seconds(body, 64))
+}
+
+/// The times of the products of regions at the peak rates.
+struct Ideal<'m> {
+    module: &'m Module,
+    spec: &'m TargetSpec,
+    of_region: FxHashMap<RegionId, f64>,
+}
+
+impl Ideal<'_> {
+    fn seconds(&mut self, region: RegionId, depth: usize) -> f64 {
+        if let Some(&known) = self.of_region.get(&region) {
+            return known;
+        }
+        let module = self.module;
         let mut sum = 0.0;
         for &op in &module.regions[region].ops {
             let data = &module.ops[op];
             let flops = product_flops(module, op).0;
-            sum += if flops > 0.0 { flops / peak_of(module, op, spec) } else { 0.0 };
+            sum += if flops > 0.0 { flops / peak_of(module, op, self.spec) } else { 0.0 };
             if let Some(body) = callee_of(module, op).and_then(|callee| module.funcs[callee].body)
                 && depth > 0
             {
-                sum += of_region(module, body, spec, depth - 1);
+                sum += self.seconds(body, depth - 1);
             }
-            let inside = data.regions.iter().map(|&inner| of_region(module, inner, spec, depth));
+            let inside = data.regions.iter().map(|&inner| self.seconds(inner, depth));
             sum += match data.kind {
                 OpKind::While => trips(module, op) as f64 * inside.sum::<f64>(),
                 OpKind::Case | OpKind::If => inside.fold(0.0, f64::max),
                 _ => inside.sum(),
             };
         }
+        self.of_region.insert(region, sum);
         sum
     }
-    module.funcs[func].body.map_or(0.0, |body| of_region(module, body, spec, 64))
 }

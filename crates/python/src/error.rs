@@ -5,6 +5,8 @@ use pyo3::prelude::*;
 use pyo3::{PyErr, create_exception};
 use shardc::Cause;
 
+use crate::words::for_python;
+
 create_exception!(shardc, ShardcError, PyException, "The base of all errors of shardc.");
 create_exception!(shardc, InvalidInputError, ShardcError, "The program or the options are invalid.");
 create_exception!(
@@ -21,8 +23,12 @@ pub(crate) fn raised(py: Python<'_>, error: &shardc::Error, name: &str, text: &s
     if error.interruption() == Some(shardc::Interruption::Cancelled) {
         return PyKeyboardInterrupt::new_err(());
     }
-    let message = error.render(name, text, false);
-    let message = message.trim_end().to_owned();
+    let reworded = match error {
+        shardc::Error::Runtime(_) => error.clone(),
+        _ => shardc::Error::Diagnostics(for_python(error.diagnostics().into_owned())),
+    };
+    let error = &reworded;
+    let message = error.render(name, text, false).trim_end().to_owned();
     let located = error.located(name, text);
     let first = located.first();
     let exception = match first.map(|diagnostic| diagnostic.class) {

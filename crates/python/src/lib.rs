@@ -11,6 +11,7 @@ mod program;
 mod report;
 mod search;
 mod transforms;
+mod words;
 
 /// The native module of the Python package `shardc`.
 #[pyo3::pymodule(gil_used = false)]

@@ -7,6 +7,7 @@ use shardc::{CancelToken, LocatedDiagnostic, Output};
 use crate::error::{json, parsed};
 use crate::interrupt;
 use crate::program::Program;
+use crate::words::for_python;
 
 /// A partitioned program: what each device runs, and how its inputs and outputs are sharded.
 #[pyclass(frozen, module = "shardc")]
@@ -61,16 +62,16 @@ impl Partition {
     /// All warnings, each as a dictionary.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let warnings = self.output.warnings.iter();
-        let located: Vec<_> =
-            warnings.map(|warning| LocatedDiagnostic::new(warning, &self.name, &self.source)).collect();
+        let warnings = for_python(self.output.warnings.clone());
+        let located = |warning| LocatedDiagnostic::new(warning, &self.name, &self.source);
+        let located: Vec<_> = warnings.iter().map(located).collect();
         parsed(py, &json(&located))
     }
 
     /// The warnings that are worth printing, as text with source lines.
     fn warning_text(&self) -> String {
-        let selection = self.output.warnings_to_print();
-        shardc::render(&selection.diagnostics(), &self.name, &self.source, false)
+        let warnings = for_python(self.output.warnings_to_print().diagnostics());
+        shardc::render(&warnings, &self.name, &self.source, false)
     }
 
     fn __str__(&self) -> String {

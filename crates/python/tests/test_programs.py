@@ -76,6 +76,12 @@ class Programs(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "'partition' or 'replica'"):
             shardc.partition(MATMUL, mode="other")
 
+    def test_hints_name_the_options_of_python(self):
+        with self.assertRaises(shardc.InvalidInputError) as caught:
+            shardc.partition(PLAIN)
+        self.assertIn('mesh={"data": 4, "model": 2}', caught.exception.hint)
+        self.assertNotIn("Compiler::", str(caught.exception))
+
     def test_strict_refuses_an_all_gather(self):
         sort = """func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
           %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({

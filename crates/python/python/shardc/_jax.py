@@ -38,9 +38,12 @@ _SUFFIX = ".shardc"
 # Custom calls that only XLA's partitioner can expand.
 _OF_PARTITIONER = (b"CustomSPMDPartitioning", b"InspectSharding")
 
+# Warnings about operations for one device, such as host callbacks. XLA runs them once and sends their results; shardc would run them on each device.
+_ON_ONE_DEVICE = ("SH0311", "SH0316")
+
 
 class ShardingWarning(UserWarning):
-    """A program is partitioned, but costs more than its annotations suggest."""
+    """A program costs more than its annotations suggest, or was left to XLA."""
 
 
 class _Options:
@@ -54,6 +57,7 @@ class _Options:
 
     @classmethod
     def of(cls, options: dict[str, Any], default: dict[str, Any]) -> _Options:
+        """The object of these options, whose suffix has no digest if they are the default ones."""
         if options["target"] is not None:
             options["target"] = target_text(options["target"])
         text = repr(sorted(options.items()))
@@ -70,31 +74,28 @@ class _Options:
         return (cls._known.get(_SUFFIX + digest) if found else None) or _PLUGIN.value
 
 
-def _unsupported(message: str) -> _shardc.UnsupportedError:
-    error = _shardc.UnsupportedError(message)
-    error.code, error.hint, error.diagnostics = None, "leave this program to XLA: fallback=True", []
+def _unsupported(message: str, code: str | None = None) -> _shardc.UnsupportedError:
+    """The error for a program that only XLA can partition for JAX."""
+    hint = "fallback=True leaves such programs to XLA"
+    error = _shardc.UnsupportedError(f"{message}; {hint}")
+    error.code, error.hint, error.diagnostics = code, hint, []
     error.line = error.column = error.user_location = None
     return error
 
 
 def _check(module: Any, data: bytes, compile_options: Any) -> None:
-    """Rejects modules that only XLA's partitioner can partition for JAX."""
+    """Rejects modules whose manual computation XLA would reject."""
     if not compile_options.executable_build_options.use_shardy_partitioner:
-        raise _unsupported("JAX uses GSPMD, but shardc needs its Shardy mode: jax.config.update('jax_use_shardy_partitioner', True)")
+        raise _unsupported("shardc needs Shardy, but jax_use_shardy_partitioner is False")
     for call in _OF_PARTITIONER:
         if call in data:
-            raise _unsupported(f"the program has a custom call {call.decode()}, which XLA's partitioner expands")
-    empty = 0
+            raise _unsupported(f"the program has a custom call {call.decode()}, which only XLA's partitioner expands")
     for op in module.body.operations:
-        if op.operation.name == "sdy.mesh" and str(op.attributes["mesh"]).startswith("#sdy.mesh<[],"):
-            # Host callbacks: they run once, on one device, and its results are sent to the others.
-            raise _unsupported("the program has operations on one device, such as host callbacks")
         if op.operation.name == "func.func" and str(op.attributes["sym_name"]) == '"main"':
             types = op.attributes["function_type"].value.inputs
-            empty = sum(0 in getattr(type, "shape", ()) for type in types)
-    if empty > 1:
-        # XLA merges equal empty values, and then does not find the borders of the manual computation.
-        raise _unsupported("the program has several arguments without elements, which XLA rejects in manual computations")
+            # XLA merges equal values without elements, and then does not find the operands of the manual computation.
+            if sum(0 in getattr(type, "shape", ()) for type in types) > 1:
+                raise _unsupported("the program has several arguments without elements")
 
 
 def _warn(message: str) -> None:
@@ -112,6 +113,9 @@ def _partitioned(module: Any, name: str, options: _Options, compile_options: Any
     try:
         _check(module, data, compile_options)
         part = options.compiler.partition(_shardc.Program.read(data, name=name))
+        for warning in part.warnings:
+            if warning["code"] in _ON_ONE_DEVICE:
+                raise _unsupported(warning["message"], warning["code"])
         code = part.manual_computation().bytecode()
     except _shardc.InvalidInputError as error:
         # Without a mesh, all devices run the whole program, and there is nothing to partition.
@@ -189,7 +193,7 @@ def jit(
         return functools.partial(jit, **own, **jit_options)
     if not callable(fun):
         raise TypeError(f"shardc.jit takes a function, not {fun!r}")
-    default = {"strict": False, "target": None, "combine_bytes": 0, "rules": None, "warn": True, "fallback": False}
+    default = {name: jit.__kwdefaults__[name] for name in own}
     suffix = _Options.of(own, default).suffix
     try:
         named = _named(fun, suffix)

@@ -5,7 +5,7 @@
 
 sdy.mesh @mesh = <["data"=4]>
 
-// CHECK: 1 collectives, most bytes first; each device sends
+// CHECK: 1 collective, most bytes first; each device sends
 // CHECK-NEXT: #0 all_reduce of tensor<8x4xf32> and 2 more along data, activation, for stablehlo.dot_general {{.*}}combined.mlir:[[# @LINE + 15]]
 // CHECK-NEXT: it reduces dimension 0 of %x, which is sharded along "data"
 // CHECK-NEXT: it reduces dimension 0 of %y, which is sharded along "data"

@@ -9,7 +9,7 @@
 // CHECK: Conflicts, with the bytes that a device sends because of them:
 // CHECK-NEXT: 3.0 KiB stablehlo.dot_general
 // CHECK-NEXT: %w dimension 0 has "data" (from argument 1 %w), but %0 dimension 1 does not: "data" already shards dimension 0, which was propagated in an earlier round
-// CHECK: 1 collectives, most bytes first; each device sends 3.0 KiB
+// CHECK: 1 collective, most bytes first; each device sends 3.0 KiB
 // CHECK-NEXT: #0 all_gather of tensor<16x16xf32> along data, weight, for stablehlo.dot_general
 // CHECK-NEXT: %w dimension 0 has "data"
 sdy.mesh @mesh = <["data"=4, "one"=1, "spare"=2]>

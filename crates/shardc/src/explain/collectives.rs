@@ -30,7 +30,7 @@ pub(super) type Origin = (u32, usize);
 /// Finds the operations of the propagated program that need a collective.
 pub(super) struct Served<'a> {
     /// The operations of the propagated program by source position. For a function that is called several times, they are those of the
-    /// first inlined copy.
+    /// first inlined copy. Operations without operands need no collective, but front ends give them the positions of their users.
     ops: BTreeMap<Origin, OpId>,
     /// The collectives that each combined collective replaced.
     combined: HashMap<OpId, &'a [OpId]>,
@@ -39,7 +39,8 @@ pub(super) struct Served<'a> {
 impl<'a> Served<'a> {
     pub(super) fn new(propagated: &Module, body: RegionId, output: &'a Output) -> Served<'a> {
         let mut ops = BTreeMap::new();
-        for op in propagated.walk(body) {
+        let needs_operands = |op: &OpId| !propagated.ops[*op].operands.is_empty();
+        for op in propagated.walk(body).into_iter().filter(needs_operands) {
             ops.entry(origin(propagated, op)).or_insert(op);
         }
         let combined = output.cleaned.combined.iter().map(|one| (one.op, one.members.as_slice())).collect();

@@ -234,8 +234,9 @@ impl Text<'_> {
             return;
         }
         let heading = if shown == totals {
+            let plural = if totals.collectives == 1 { "" } else { "s" };
             format!(
-                "{} collectives, most bytes first; each device sends {} in one execution:",
+                "{} collective{plural}, most bytes first; each device sends {} in one execution:",
                 totals.collectives,
                 bytes(totals.bytes)
             )

@@ -218,6 +218,8 @@ class Jit(unittest.TestCase):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", shardc.ShardingWarning)
             self.same(fun(self.put(empty, "data"), self.put(empty.T, None, "data")), (0.0, 0.0))
+        beside = shardc.jit(lambda x, y, z: (x.sum(), y.sum(), z + 1))
+        self.same(beside(self.put(empty, "data"), self.put(empty.T), self.put(self.x, "data")), (0.0, 0.0, self.x + 1))
 
     def test_what_is_not_a_function_is_refused(self):
         for decorate in (shardc.jit, shardc.jit(strict=True)):

@@ -143,7 +143,7 @@ impl Compiler {
         let explained = self.run(py, program, |compiler| {
             compiler.explain_module(program.module.clone(), source, &question, &options)
         })?;
-        Ok(report::explained(&explained.report))
+        Ok(report::explained(explained.report))
     }
 
     /// Reports annotations that probably cost more than intended.
@@ -175,12 +175,19 @@ impl Compiler {
         let options =
             PlanOptions { memory, changes, ..PlanOptions::new(&program.name, self::target(target)?) };
         let planned = self.run(py, program, |compiler| compiler.plan(program.module.clone(), &options))?;
-        let source = (program.name.as_str(), program.source.as_str());
-        let explained = self.run(py, program, |compiler| {
-            let module = program.module.clone();
-            compiler.explain_module(module, source, &Question::Summary, &ExplainOptions::default())
-        })?;
-        Ok(report::planned(&explained.report, &planned.report))
+        let (compiler, module) = (self.compiler.clone(), program.module.clone());
+        let (name, source) = (program.name.clone(), program.source.clone());
+        let explain = move || {
+            let (question, options) = (Question::Summary, ExplainOptions::default());
+            let explained = compiler.explain_module(
+                module.clone(),
+                (name.as_str(), source.as_str()),
+                &question,
+                &options,
+            );
+            explained.map(|explained| explained.report)
+        };
+        Ok(report::planned(planned.report, explain))
     }
 }
 

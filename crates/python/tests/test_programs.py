@@ -104,6 +104,8 @@ class Programs(unittest.TestCase):
         plan = shardc.plan(MATMUL, "v5e:2x4")
         self.assertTrue(plan["memory"]["fits"])
         self.assertEqual(plan.data["target"]["name"], "v5e:2x4")
+        self.assertIn("v5e:2x4", plan.html())
+        self.assertIsNone(shardc.lint(MATMUL).html())
         lint = shardc.lint(MATMUL, deny=["unused-mesh-axis"])
         self.assertFalse(lint["has_errors"])
 

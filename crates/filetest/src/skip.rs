@@ -30,11 +30,13 @@ pub enum Need {
     Mount,
     /// A headless Chromium.
     Browser,
+    /// A C and C++ compiler with CMake and Valgrind.
+    Cxx,
 }
 
 impl Need {
     /// All resources.
-    pub const ALL: [Need; 9] = [
+    pub const ALL: [Need; 10] = [
         Need::Shared,
         Need::Python,
         Need::CpuPlugin,
@@ -44,6 +46,7 @@ impl Need {
         Need::Network,
         Need::Mount,
         Need::Browser,
+        Need::Cxx,
     ];
 
     /// The name of the resource in `SHARDC_REQUIRE`, and in `REQUIRES:` lines of file tests.
@@ -59,6 +62,7 @@ impl Need {
             Need::Network => "network",
             Need::Mount => "mount",
             Need::Browser => "browser",
+            Need::Cxx => "c++",
         }
     }
 

@@ -155,7 +155,7 @@ fn required(variable: impl Fn(&str) -> Option<OsString>, has_shared: bool) -> Op
     if !is_set("CI") || is_set(skip::REQUIRE) {
         return None;
     }
-    let mut needs = vec![Need::CpuPlugin, Need::Mlir, Need::Python];
+    let mut needs = vec![Need::Cxx, Need::CpuPlugin, Need::Mlir, Need::Python];
     needs.extend(has_shared.then_some(Need::Shared));
     Some(needs.into_iter().map(Need::word).collect::<Vec<_>>().join(","))
 }
@@ -312,8 +312,8 @@ mod tests {
         };
         assert_eq!(of(&[], true), None);
         assert_eq!(of(&[("CI", "")], true), None);
-        assert_eq!(of(&[("CI", "true")], false).as_deref(), Some("cpu-plugin,mlir,python"));
-        assert_eq!(of(&[("CI", "1")], true).as_deref(), Some("cpu-plugin,mlir,python,shared"));
+        assert_eq!(of(&[("CI", "true")], false).as_deref(), Some("c++,cpu-plugin,mlir,python"));
+        assert_eq!(of(&[("CI", "1")], true).as_deref(), Some("c++,cpu-plugin,mlir,python,shared"));
         assert_eq!(of(&[("CI", "1"), ("SHARDC_REQUIRE", "all")], true), None, "it is set already");
     }
 }

@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use xtask::plugins::Plugin;
 use xtask::workspace::{Workspace, cargo};
 use xtask::{
-    check, demo, features, fuzz, jax_suite, kills, one_build, process, sanitize, setup, sweep, wheel,
+    capi, check, demo, features, fuzz, jax_suite, kills, one_build, process, sanitize, setup, sweep, wheel,
 };
 
 #[derive(Parser)]
@@ -82,6 +82,11 @@ enum Command {
         after_help = "Examples:\n  cargo xtask wheel\n  cargo xtask wheel --check python3.11 --check python3.13"
     )]
     Wheel(wheel::WheelArgs),
+    /// Build and install the C library with its headers, for pkg-config and CMake.
+    #[command(
+        after_help = "Examples:\n  cargo xtask capi --prefix ~/shardc\n  cargo xtask capi --profile release"
+    )]
+    Capi(capi::CapiArgs),
     /// Run JAX's own tests of sharded programs with shardc as JAX's partitioner.
     #[command(
         after_help = "Examples:\n  cargo xtask jax-suite --jax ~/jax --python ~/venv/bin/python\n  cargo xtask jax-suite --jax ~/jax shard_map_test.py -- -k psum\n\nThe tests that are excluded, with their reasons: crates/python/tests/jax_suite/excluded.txt."
@@ -142,6 +147,7 @@ fn main() -> ExitCode {
         Command::Sanitize(args) => sanitize::run(&workspace, &args),
         Command::Wheel(args) => wheel::run(&workspace, &args),
         Command::JaxSuite(args) => jax_suite::run(&workspace, &args),
+        Command::Capi(args) => capi::run(&workspace, &args),
         Command::Bench(args) => args.run(&workspace, "bench"),
     });
     match done {

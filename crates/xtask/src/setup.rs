@@ -13,8 +13,8 @@ use crate::{
     workspace::{Workspace, which},
 };
 
-/// The Debian packages of LLVM 22 with MLIR, and of libraries that LLVM links.
-const PACKAGES: [&str; 7] = [
+/// The Debian packages of LLVM 22 with MLIR, of libraries that LLVM links, and of the tests of the C library.
+const PACKAGES: [&str; 9] = [
     "libmlir-22-dev",
     "llvm-22-dev",
     "libclang-22-dev",
@@ -22,6 +22,8 @@ const PACKAGES: [&str; 7] = [
     "mlir-22-tools",
     "libzstd-dev",
     "zlib1g-dev",
+    "cmake",
+    "valgrind",
 ];
 
 /// The compiler that is used to link LLVM's C++ libraries.

@@ -2,6 +2,7 @@
 //!
 //! shardc and its peer run in turns on one machine, so that other load affects both. Ratios are therefore more reliable than times.
 
+mod auto;
 mod checkpoints;
 mod corpus;
 mod devices;
@@ -46,8 +47,8 @@ pub(crate) struct BenchArgs {
     /// of models, and training steps whose gradient is replaced by shardc's.
     #[arg(long)]
     tpu: bool,
-    /// Write the table of --tpu, or of --only step, reshard, scale, devices, grad, memory, time or checkpoints, to docs/results, and its
-    /// summary to docs/QUALITY.md.
+    /// Write the table of --tpu, or of --only step, reshard, scale, devices, grad, memory, time, auto or checkpoints, to docs/results, and
+    /// its summary to docs/QUALITY.md.
     #[arg(long)]
     update: bool,
     /// With --only memory, print the error of the memory estimate without each rule of the model.
@@ -101,6 +102,9 @@ enum Comparison {
     /// The times of `shardc plan` for strategies of training steps, ranked as the TPU compiler's cycles and bytes are. With --tpu the
     /// programs are compiled again, which takes minutes. Files may be names of the programs. Only runs if named.
     Time,
+    /// The answers of `shardc auto`, compared with hand-written strategies by the figures of the TPU compiler. With --tpu the searches run and
+    /// the programs are compiled again, which takes minutes. Files may be names of the programs. Only runs if named.
+    Auto,
     /// Time to save and restore a state of 4 GiB on the local disk, compared with plain files (with a warm and a cold page cache), a
     /// copy in memory, and Orbax. For Orbax, --python or SHARDC_PYTHON must name a Python with orbax-checkpoint. Needs 9 GB of disk
     /// and of memory, and an idle machine. Only runs if named.
@@ -123,10 +127,11 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let is_grad = args.only == Some(Comparison::Grad);
     let is_memory = args.only == Some(Comparison::Memory);
     let is_time = args.only == Some(Comparison::Time);
+    let is_auto = args.only == Some(Comparison::Auto);
     let is_checkpoints = args.only == Some(Comparison::Checkpoints);
     ensure!(
-        !args.tpu || is_grad || is_memory || is_time || args.only.is_none(),
-        "--tpu can be combined only with --only grad, memory or time"
+        !args.tpu || is_grad || is_memory || is_time || is_auto || args.only.is_none(),
+        "--tpu can be combined only with --only grad, memory, time or auto"
     );
     ensure!(
         !args.update
@@ -138,8 +143,9 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
             || is_grad
             || is_memory
             || is_time
+            || is_auto
             || is_checkpoints,
-        "--update needs --tpu, or --only step, reshard, scale, devices, grad, memory, time or checkpoints"
+        "--update needs --tpu, or --only step, reshard, scale, devices, grad, memory, time, auto or checkpoints"
     );
     if is_checkpoints {
         return checkpoints::run(workspace, args);
@@ -149,6 +155,9 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     }
     if is_time {
         return time::run(workspace, args);
+    }
+    if is_auto {
+        return auto::run(workspace, args);
     }
     if args.tpu && is_grad {
         return grad::run_tpu(workspace, args);

@@ -11,10 +11,11 @@ use proc_macro2::{TokenStream, TokenTree};
 use super::{packages, text, workspace};
 
 /// Files and folders that may contain `unsafe`.
-const FOREIGN: [&str; 2] = ["crates/mlir/src/ffi.rs", "runtime/src/ffi/"];
+const FOREIGN: [&str; 3] = ["crates/capi/src/ffi/", "crates/mlir/src/ffi.rs", "runtime/src/ffi/"];
 
 /// The files that may allow the lint: the root files of the FFI modules.
-const ALLOWING: [&str; 2] = ["crates/mlir/src/ffi.rs", "runtime/src/ffi/mod.rs"];
+const ALLOWING: [&str; 3] =
+    ["crates/capi/src/ffi/mod.rs", "crates/mlir/src/ffi.rs", "runtime/src/ffi/mod.rs"];
 
 /// The name of the lint; it denies the keyword [`WORD`].
 const LINT: &str = "unsafe_code";

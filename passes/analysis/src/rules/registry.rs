@@ -112,6 +112,18 @@ impl CustomCall<'_> {
         &self.spec.target
     }
 
+    /// Returns the number of operands.
+    #[must_use]
+    pub fn num_operands(&self) -> usize {
+        self.module.ops[self.op].operands.len()
+    }
+
+    /// Returns the number of results.
+    #[must_use]
+    pub fn num_results(&self) -> usize {
+        self.module.ops[self.op].results.len()
+    }
+
     /// Returns the shape of an operand; `None` if it is missing or not a tensor.
     #[must_use]
     pub fn operand(&self, i: usize) -> Option<&[i64]> {

@@ -40,13 +40,27 @@ fn run(script: &str) {
     };
     let package = package();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(script);
-    let output = Command::new(python).arg(script).env("PYTHONPATH", package.path()).output().unwrap();
+    // The package finds the program `shardc`, which wheels have, on the `PATH`.
+    let program = shardc_filetest::program::shardc().unwrap();
+    let path = format!("{}:{}", program.parent().unwrap().display(), env::var("PATH").unwrap_or_default());
+    let mut command = Command::new(python);
+    let output = command.arg(script).env("PYTHONPATH", package.path()).env("PATH", path).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]
 fn programs_and_reports() {
     run("test_programs.py");
+}
+
+#[test]
+fn verification_and_checkpoints() {
+    run("test_program.py");
+}
+
+#[test]
+fn tensors_of_pytorch_xla() {
+    run("test_torch_xla.py");
 }
 
 #[test]

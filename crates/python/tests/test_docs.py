@@ -9,11 +9,11 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
 os.environ["JAX_PLATFORMS"] = "cpu"
 
 import shardc
-from shardc import _jax
+from shardc import _jax, checkpoint
 
 
 def load_tests(loader, tests, pattern):
-    for module in (shardc, _jax):
+    for module in (shardc, _jax, checkpoint):
         tests.addTests(doctest.DocTestSuite(module, extraglobs={"shardc": shardc}))
     return tests
 

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::{
+    files::{copy, write},
     process,
     workspace::{Workspace, cargo},
 };
@@ -42,10 +43,8 @@ pub fn run(workspace: &Workspace, args: &CapiArgs) -> Result<()> {
             &args.profile,
         ]))
     })?;
-    // Cargo's profile `dev` has the folder `debug`.
-    let folder = if args.profile == "dev" { "debug" } else { &args.profile };
     let prefix = workspace.root.join(&args.prefix);
-    install(&workspace.root, &workspace.target.join(folder), &prefix)?;
+    install(&workspace.root, &workspace.built(&args.profile), &prefix)?;
     println!("installed in {}; see docs/CAPI.md", prefix.display());
     Ok(())
 }
@@ -121,25 +120,9 @@ fn cmake_version() -> String {
     )
 }
 
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    make_parent(to)?;
-    fs::copy(from, to).with_context(|| format!("copying {} to {}", from.display(), to.display()))?;
-    Ok(())
-}
-
-fn write(to: &Path, text: &str) -> Result<()> {
-    make_parent(to)?;
-    fs::write(to, text).with_context(|| format!("writing {}", to.display()))
-}
-
 fn link(target: &str, link: &Path) -> Result<()> {
     if link.is_symlink() {
         fs::remove_file(link).with_context(|| format!("removing {}", link.display()))?;
     }
     std::os::unix::fs::symlink(target, link).with_context(|| format!("linking {}", link.display()))
-}
-
-fn make_parent(file: &Path) -> Result<()> {
-    let Some(folder) = file.parent() else { return Ok(()) };
-    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))
 }

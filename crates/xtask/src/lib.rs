@@ -7,7 +7,9 @@
 pub mod capi;
 pub mod check;
 pub mod demo;
+pub mod dist;
 pub mod features;
+mod files;
 pub mod fuzz;
 pub mod jax_suite;
 pub mod kills;

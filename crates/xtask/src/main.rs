@@ -11,7 +11,8 @@ use clap::{Args, Parser, Subcommand};
 use xtask::plugins::Plugin;
 use xtask::workspace::{Workspace, cargo};
 use xtask::{
-    capi, check, demo, features, fuzz, jax_suite, kills, one_build, process, sanitize, setup, sweep, wheel,
+    capi, check, demo, dist, features, fuzz, jax_suite, kills, one_build, process, sanitize, setup, sweep,
+    wheel,
 };
 
 #[derive(Parser)]
@@ -87,6 +88,9 @@ enum Command {
         after_help = "Examples:\n  cargo xtask capi --prefix ~/shardc\n  cargo xtask capi --profile release"
     )]
     Capi(capi::CapiArgs),
+    /// Build what is distributed: a tarball, a Debian package, a wheel, the list of components, and checksums.
+    #[command(after_help = "Examples:\n  cargo xtask dist\n  cargo xtask dist --no-wheel -o ~/files")]
+    Dist(dist::DistArgs),
     /// Run JAX's own tests of sharded programs with shardc as JAX's partitioner.
     #[command(
         after_help = "Examples:\n  cargo xtask jax-suite --jax ~/jax --python ~/venv/bin/python\n  cargo xtask jax-suite --jax ~/jax shard_map_test.py -- -k psum\n\nThe tests that are excluded, with their reasons: crates/python/tests/jax_suite/excluded.txt."
@@ -147,6 +151,7 @@ fn main() -> ExitCode {
         Command::Sanitize(args) => sanitize::run(&workspace, &args),
         Command::Wheel(args) => wheel::run(&workspace, &args),
         Command::JaxSuite(args) => jax_suite::run(&workspace, &args),
+        Command::Dist(args) => dist::run(&workspace, &args),
         Command::Capi(args) => capi::run(&workspace, &args),
         Command::Bench(args) => args.run(&workspace, "bench"),
     });

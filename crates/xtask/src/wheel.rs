@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::{
+    files::copy,
     process, python,
     workspace::{Workspace, cargo},
 };
@@ -27,42 +28,40 @@ pub struct WheelArgs {
 }
 
 /// Builds the program and the wheel, and checks the wheel.
+///
+/// # Errors
+/// A build fails, or the wheel does not work.
 pub fn run(workspace: &Workspace, args: &WheelArgs) -> Result<()> {
+    let wheel = build(workspace, &workspace.root.join(&args.output), &args.profile)?;
     let package = workspace.root.join("crates/python");
-    let output = workspace.root.join(&args.output);
-    process::step("build the program", || {
-        process::run(cargo().current_dir(&workspace.root).args([
-            "build",
-            "--package",
-            "shardc-cli",
-            "--profile",
-            &args.profile,
-        ]))
-    })?;
-    let bin = package.join("python/shardc/bin");
-    fs::create_dir_all(&bin).with_context(|| format!("making {}", bin.display()))?;
-    // Cargo's profile `dev` has the folder `debug`.
-    let folder = if args.profile == "dev" { "debug" } else { &args.profile };
-    let program = workspace.target.join(folder).join("shardc");
-    fs::copy(&program, bin.join("shardc")).with_context(|| format!("copying {}", program.display()))?;
-    let maturin = python::maturin()?;
-    process::step("build the wheel", || {
-        process::run(
-            Command::new(maturin)
-                .args(["build", "--profile", &args.profile, "--out"])
-                .arg(&output)
-                .current_dir(&package),
-        )
-    })?;
-    let wheel = newest(&output)?;
-    let size = fs::metadata(&wheel)?.len() as f64 / 1e6;
-    println!("{}: {size:.1} MB", wheel.display());
     for python in &args.check {
         process::step(&format!("try the wheel with {}", python.display()), || {
             check(&wheel, python, &package)
         })?;
     }
     Ok(())
+}
+
+/// Builds the program and the wheel with a profile of Cargo; returns the wheel.
+pub(crate) fn build(workspace: &Workspace, output: &Path, profile: &str) -> Result<PathBuf> {
+    let package = workspace.root.join("crates/python");
+    process::step("build the program", || {
+        let build = ["build", "--package", "shardc-cli", "--profile", profile];
+        process::run(cargo().current_dir(&workspace.root).args(build))
+    })?;
+    copy(&workspace.built(profile).join("shardc"), &package.join("python/shardc/bin/shardc"))?;
+    let maturin = python::maturin()?;
+    process::step("build the wheel", || {
+        process::run(
+            Command::new(maturin)
+                .args(["build", "--profile", profile, "--out"])
+                .arg(output)
+                .current_dir(&package),
+        )
+    })?;
+    let wheel = newest(output)?;
+    println!("{}: {:.1} MB", wheel.display(), fs::metadata(&wheel)?.len() as f64 / 1e6);
+    Ok(wheel)
 }
 
 /// The newest wheel in a folder.

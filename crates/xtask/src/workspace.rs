@@ -50,6 +50,12 @@ impl Workspace {
         self.target.join(profile).join(format!("{name}{}", env::consts::EXE_SUFFIX))
     }
 
+    /// The folder of what a profile of Cargo builds.
+    pub(crate) fn built(&self, profile: &str) -> PathBuf {
+        // The profile `dev` has the folder `debug`.
+        self.target.join(if profile == "dev" { "debug" } else { profile })
+    }
+
     /// Builds the program `shardc` with the features of the tests, and returns its path.
     ///
     /// # Errors

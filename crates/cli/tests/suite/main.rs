@@ -7,6 +7,7 @@ mod checkpoints;
 mod common;
 mod files;
 mod foreign;
+mod hooks;
 mod inputs;
 mod machines;
 mod passes;

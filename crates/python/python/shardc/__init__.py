@@ -23,8 +23,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from shardc import _shardc
+from shardc import _shardc, checkpoint
 from shardc._inputs import Mesh, ProgramLike, Specs, as_program, mesh_text, spec_texts, target_text
+from shardc._program import answer
 from shardc._shardc import (
     InternalError,
     InvalidInputError,
@@ -50,6 +51,7 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "auto",
+    "checkpoint",
     "explain",
     "fsdp",
     "grad",
@@ -61,6 +63,7 @@ __all__ = [
     "plan",
     "propagate",
     "read",
+    "verify",
 ]
 
 # The functions that need JAX, which is imported only when they are used.
@@ -80,8 +83,8 @@ def __dir__() -> list[str]:
 
 
 def read(program: ProgramLike) -> Program:
-    """Reads a program in any form: StableHLO text or bytes, a path, `jax.jit(f).lower(...)`, `jax.export.Exported`, or StableHLO of
-    `torch.export` and PyTorch/XLA.
+    """Reads a program in any form: StableHLO text or bytes, a path, `jax.jit(f).lower(...)`, `jax.export.Exported`, StableHLO of
+    `torch.export` and PyTorch/XLA, or tensors of PyTorch/XLA: the program that computes them, with the shardings of `mark_sharding`.
 
     >>> shardc.read("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }")
     <shardc.Program <program>>
@@ -244,6 +247,33 @@ def auto(
         memory=memory,
         ignore_shardings=ignore_shardings,
     )
+
+
+def verify(
+    program: ProgramLike,
+    *,
+    mesh: Mesh | None = None,
+    specs: Specs | None = None,
+    seed: int | None = None,
+) -> dict[str, Any]:
+    """Runs a program on one device and partitioned on several, with the same random inputs, and compares every output.
+
+    The devices are those of XLA's CPU plugin, which `shardc plugin install cpu` installs once.
+
+    Args:
+      seed: the seed of the random inputs.
+
+    Returns:
+      `ok`, `devices`, and for each output its name, its type, the largest error and the tolerance.
+    """
+    arguments = ["verify", "-"]
+    if mesh is not None:
+        arguments += ["--mesh", mesh_text(mesh) or ""]
+    for selector, spec in spec_texts(specs):
+        arguments += ["--spec", f"{selector}={spec}"]
+    if seed is not None:
+        arguments += ["--seed", str(seed)]
+    return answer(arguments, as_program(program).bytecode())
 
 
 def grad(program: ProgramLike, wrt: str | int | list[str | int], *, value: bool = False) -> Program:

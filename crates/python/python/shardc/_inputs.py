@@ -33,8 +33,20 @@ def as_program(program: ProgramLike) -> Program:
     if isinstance(program, os.PathLike):
         with open(program, "rb") as file:
             return Program.read(file.read(), name=os.fspath(program))
+    tensors = _lazy_tensors(program)
+    if tensors:
+        from torch_xla.core import xla_model
+
+        return Program.read(xla_model.get_stablehlo_bytecode(tensors), name="<tensors>")
     data, name = _of_front_end(program)
     return Program.read(data, name=name)
+
+
+def _lazy_tensors(program: Any) -> list[Any]:
+    """The tensors of PyTorch/XLA that were given, alone or in a list; empty for anything else."""
+    given = list(program) if isinstance(program, (list, tuple)) else [program]
+    is_lazy = [getattr(getattr(tensor, "device", None), "type", None) == "xla" for tensor in given]
+    return given if given and all(is_lazy) else []
 
 
 def _of_front_end(program: Any) -> tuple[bytes, str]:

@@ -124,7 +124,7 @@ pub mod target {
 pub mod ir {
     #[doc(inline)]
     pub use shardc_ir::{
-        AxisList, AxisRef, Class, DType, DTypeClass, DYNAMIC, Diagnostic, DimSharding, Encoding, Func,
+        Attr, AxisList, AxisRef, Class, DType, DTypeClass, DYNAMIC, Diagnostic, DimSharding, Encoding, Func,
         FuncId, Mesh, MeshId, Module, Quote, ReductionKind, Severity, Shape, ShardingId, Span, SpmdMode,
         SubAxis, TensorSharding, TensorType, Type, TypeId, Value, ValueId, Visibility, verify,
     };

@@ -62,8 +62,8 @@ pub(crate) fn run(args: &DiffArgs, ui: &Ui) -> Result<ExitCode> {
 /// The message about growth above a threshold.
 fn exceeds((what, change, threshold): (&str, &Change<u64>, f64)) -> Option<String> {
     let growth = change.growth();
-    let by = if growth.is_finite() { format!("by {:.1} %", growth * 100.0) } else { "from 0".to_owned() };
-    (growth > threshold).then(|| format!("{what} grew {by}; the threshold is {} %", threshold * 100.0))
+    (growth > threshold)
+        .then(|| format!("{what} grew {}; the threshold is {} %", change.growth_text(), threshold * 100.0))
 }
 
 /// Reads a snapshot, or partitions a program.

@@ -27,7 +27,8 @@ pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode> {
         None => args.input.annotations.clone(),
     };
     let mut compiler = job::with_rules(job::compiler(&annotations, None)?, &args.rules)?;
-    compiler = target::configure(compiler, args.target.chosen()?.as_ref());
+    let target = args.target.chosen()?;
+    compiler = target::configure(compiler, target.as_ref());
     if let Some(operations) = args.inline.inline_budget {
         compiler = compiler.inline_budget(operations);
     }
@@ -64,7 +65,10 @@ pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode> {
     }
     let text = source.text();
     let explained = compiler.explain_module(module, (&source.name, &text), &question, &options);
-    let report = explained.map_err(|e| source.explain(&e))?.report;
+    let mut report = explained.map_err(|e| source.explain(&e))?.report;
+    if target.is_none() && report.totals.is_some_and(|totals| totals.collectives > 0) {
+        report.notes.push(format!("no --target is given: planned for {}, with equal links", report.target));
+    }
     if let Some(path) = &args.html {
         outputs.put(path, report.to_html())?;
     }

@@ -354,7 +354,7 @@ fn without_remedy(
         _ => "it changes the sharding of a value",
     };
     match (candidates, slower) {
-        ([], _) => format!("{purpose}, and no annotation of a weight causes it"),
+        ([], _) => format!("{purpose}; only annotations of weights are tried, and none of them causes it"),
         (_, Some((lost, candidate))) => format!(
             "{purpose}; tried without success, because the program takes {} longer: {}",
             seconds_text(lost),

@@ -218,11 +218,14 @@ impl Text<'_> {
             self.heading("Large replicated values:");
             let (shown, rest) = self.rows(report.replicated.len());
             for value in &report.replicated[..shown] {
-                let times =
-                    if value.count > 1 { format!(" ({} values)", value.count) } else { String::new() };
+                let each = match value.count {
+                    1 => String::new(),
+                    count => format!(" ({count} x {})", bytes(value.bytes)),
+                };
                 let place = self.place(&value.place);
-                let what = format!("{}: {}, {}{times}", value.name, value.ty, value.op);
-                self.line(&format!("  {:>10}  {what}  {place}", bytes(value.bytes)));
+                let what = format!("{}: {}, {}{each}", value.name, value.ty, value.op);
+                let all = value.bytes.saturating_mul(value.count as u64);
+                self.line(&format!("  {:>10}  {what}  {place}", bytes(all)));
             }
             rest.into_iter().for_each(|rest| self.line(&rest));
         }

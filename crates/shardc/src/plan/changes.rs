@@ -1,5 +1,6 @@
 //! Changes that make a program fit or make it faster, each measured on a partition of its own.
 
+use std::cmp::Ordering::Equal;
 use std::collections::HashSet;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,6 +42,8 @@ struct Candidate {
 /// The changes of a report, and their effect together.
 #[derive(Default)]
 pub(super) struct Found {
+    /// The number of changes that were measured.
+    pub(super) tried: usize,
     pub(super) changes: Vec<ChangeReport>,
     pub(super) together: Option<TogetherReport>,
 }
@@ -71,24 +74,29 @@ pub(super) fn find(
     candidates.truncate(MEASURED.min(affordable));
     candidates.extend(rematerialized(output, at_peak));
     let mut changes = measure_all(compiler, (module, output), &candidates, measured, options);
+    let tried = candidates.len();
     let limit = options.limit();
-    let is_short_of_memory = limit > 0 && measured.memory.peak > limit;
+    let is_short_of_memory = limit > 0 && measured.memory.high > limit;
     let worth = |change: &ChangeReport| {
-        let (time, memory) = (measured.time.total.seconds.max(1e-12), measured.memory.peak.max(1) as f64);
+        let (time, memory) = (measured.time.total.seconds.max(1e-12), measured.memory.high.max(1) as f64);
         let (time, memory) = (change.seconds / time, change.bytes as f64 / memory);
         if is_short_of_memory { memory + 0.1 * time } else { time + 0.1 * memory }
     };
     // A change that needs more memory than there is does not help.
     let would_fit =
-        |change: &ChangeReport| limit == 0 || signed(measured.memory.peak) - change.bytes <= signed(limit);
+        |change: &ChangeReport| limit == 0 || signed(measured.memory.high) - change.bytes <= signed(limit);
     changes.retain(|change| worth(change) > NEGLIGIBLE && (is_short_of_memory || would_fit(change)));
-    changes.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
+    if is_short_of_memory {
+        changes.sort_by(|a, b| (b.bytes, b.seconds).partial_cmp(&(a.bytes, a.seconds)).unwrap_or(Equal));
+    } else {
+        changes.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then(b.bytes.cmp(&a.bytes)));
+    }
     changes.dedup_by(|a, b| a.what == b.what);
     changes.truncate(SHOWN);
     let together = is_short_of_memory
         .then(|| together(compiler, module, &candidates, (&changes, measured), options))
         .flatten();
-    Found { changes, together }
+    Found { tried, changes, together }
 }
 
 /// Measures changes that can be made together, if there are several: all except rematerialization, and the first for each argument.
@@ -122,7 +130,7 @@ fn together(
     Some(TogetherReport {
         changes: numbers,
         seconds: before.time.total.seconds - after.time.total.seconds,
-        bytes: signed(before.memory.peak) - signed(after.memory.peak),
+        bytes: signed(before.memory.high) - signed(after.memory.high),
         high: after.memory.high,
         fits: after.memory.high <= options.limit(),
     })
@@ -190,8 +198,14 @@ fn measure(
         what: candidate.what.clone(),
         how: candidate.how.clone(),
         seconds: before.time.total.seconds - after.time.total.seconds,
-        bytes: signed(before.memory.peak) - signed(after.memory.peak),
+        bytes: signed(before.memory.high) - signed(after.memory.high),
     })
+}
+
+/// A number of bytes as options accept it, in the largest unit of which it is a multiple: `16128MiB`.
+fn exact(bytes: u64) -> String {
+    let unit = [(30, "GiB"), (20, "MiB"), (10, "KiB")].into_iter().find(|(bits, _)| bytes % (1 << bits) == 0);
+    unit.map_or_else(|| bytes.to_string(), |(bits, unit)| format!("{}{unit}", bytes >> bits))
 }
 
 fn signed(bytes: u64) -> i64 {
@@ -311,9 +325,9 @@ fn combined(compiler: &Compiler, measured: &Measured) -> Option<Candidate> {
 /// All-gathers parameters again in the backward pass, if the program does not fit.
 fn gathered_again(measured: &Measured, options: &PlanOptions) -> Option<Candidate> {
     let limit = options.limit();
-    (limit > 0 && measured.memory.peak > limit).then(|| Candidate {
+    (limit > 0 && measured.memory.high > limit).then(|| Candidate {
         what: "all-gather parameters again in the backward pass instead of keeping them".to_owned(),
-        how: format!("--memory {limit}"),
+        how: format!("--memory {}", exact(limit)),
         apply: Apply::MemoryBytes(limit),
     })
 }

@@ -113,7 +113,7 @@ fn buffers_of_results(output: &Output) -> Vec<BufferReport> {
     .collect()
 }
 
-/// The causes of the width of the interval, if they matter.
+/// The causes of the width of the interval. Causes that matter little are one row, so that the rows add up to the width.
 fn reasons(memory: &MemoryEstimate) -> Vec<String> {
     let causes = [
         (memory.width.fusion, "values that the compiler may keep or recompute"),
@@ -123,11 +123,13 @@ fn reasons(memory: &MemoryEstimate) -> Vec<String> {
         (memory.width.other, "choices of the compiler that the model does not have"),
     ];
     let matters = |&(bytes, _): &(u64, &str)| bytes > memory.peak / 100;
-    causes
-        .into_iter()
-        .filter(matters)
-        .map(|(bytes, cause)| format!("{}: {cause}", bytes_text(bytes)))
-        .collect()
+    let mut listed: Vec<(u64, &str)> = causes.into_iter().filter(matters).collect();
+    let sum: u64 = listed.iter().map(|(bytes, _)| bytes).sum();
+    let rest = memory.high.saturating_sub(memory.low).saturating_sub(sum);
+    if !listed.is_empty() && rest > 0 {
+        listed.push((rest, "smaller causes"));
+    }
+    listed.into_iter().map(|(bytes, cause)| format!("{}: {cause}", bytes_text(bytes))).collect()
 }
 
 fn local(input: &InterfaceTensor) -> TensorType {

@@ -182,7 +182,8 @@ impl Compiler {
         if options.changes {
             let found =
                 changes::find(&compiler, &module, (&output, &measured), &temporaries.at_peak, options);
-            (report.changes, report.together) = (found.changes, found.together);
+            (report.tried, report.changes, report.together) =
+                (Some(found.tried), found.changes, found.together);
         }
         Ok(Plan { output, report })
     }

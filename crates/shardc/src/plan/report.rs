@@ -23,6 +23,9 @@ pub struct PlanReport {
     pub communication: Vec<TrafficReport>,
     /// Time of one execution of the program.
     pub time: TimeReport,
+    /// The number of changes that were measured; absent if changes were not looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tried: Option<usize>,
     /// Changes that make the program fit or make it faster, best first. Each is measured alone; effects do not add up.
     pub changes: Vec<ChangeReport>,
     /// The effect of several changes together, if the program does not fit.
@@ -227,7 +230,7 @@ pub struct ChangeReport {
     pub how: String,
     /// Seconds that the change saves in one execution; negative if it costs time.
     pub seconds: f64,
-    /// Bytes at the peak that the change saves; negative if it needs more memory.
+    /// Bytes that the change saves at the upper end of the estimated peak; negative if it needs more memory.
     pub bytes: i64,
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use indexmap::IndexMap;
 use shardc_passes::report::byte_size::bytes_text;
 
 use super::report::{MemoryReport, PlanReport, TimeReport};
@@ -58,10 +59,10 @@ impl PlanReport {
         for row in self.communication.iter().take(rows) {
             let _ = writeln!(
                 out,
-                "  {} along {}: {} times, {} over {} in {}, waits {}",
+                "  {} along {}: {}, {} over {} in {}, waits {}",
                 row.kind,
                 row.axes.join(", "),
-                row.runs,
+                if row.runs == 1 { "once".to_owned() } else { format!("{} times", row.runs) },
                 bytes_text(row.bytes),
                 row.link,
                 seconds_text(row.seconds),
@@ -72,10 +73,17 @@ impl PlanReport {
     }
 
     fn write_changes(&self, out: &mut String) {
+        let Some(tried) = self.tried else { return };
         if self.changes.is_empty() {
+            let help = if self.memory.fits { "makes the program faster" } else { "saves memory" };
+            let _ = writeln!(out, "\nchanges: none of the {tried} that were tried {help}");
             return;
         }
-        out.push_str("\nchanges, best first; each is measured alone, and effects do not add up\n");
+        let order = if self.memory.fits { "fastest first" } else { "those that save the most memory first" };
+        let _ = writeln!(
+            out,
+            "\nchanges, {order}; each is measured alone, and effects do not add up; memory is the upper end of the estimate"
+        );
         for (i, change) in self.changes.iter().enumerate() {
             let effect = effect_text(change.seconds, change.bytes);
             let _ = writeln!(out, "  {}. {}: {effect}\n     {}", i + 1, change.what, change.how);
@@ -146,7 +154,7 @@ impl MemoryReport {
         if self.host > 0 {
             let _ = writeln!(out, "  {:>10}  in host memory", bytes_text(self.host));
         }
-        out.push_str("largest buffers at the peak\n");
+        out.push_str("largest buffers at the peak, with the padding of their layout\n");
         for buffer in self.live.iter().take(rows) {
             let count = if buffer.count > 1 { format!("in all, {} x ", buffer.count) } else { String::new() };
             let place = buffer.place.user.as_ref().map(|user| format!(" at {user}")).unwrap_or_default();
@@ -185,16 +193,19 @@ impl TimeReport {
             seconds_text(self.communication),
             seconds_text(hidden)
         );
-        for of in self.loops.iter().take(rows) {
-            let place = of.place.user.as_ref().map(|user| format!(" at {user}")).unwrap_or_default();
-            let _ = writeln!(
-                out,
-                "  a loop{place}: {} in all for {} iterations",
-                seconds_text(of.seconds),
-                of.trips
-            );
+        // Loops at the same place of the user's program, or without one, are one row.
+        let mut alike: IndexMap<(Option<&String>, u64), (usize, f64)> = IndexMap::new();
+        for of in &self.loops {
+            let (count, seconds) = alike.entry((of.place.user.as_ref(), of.trips)).or_default();
+            *count += 1;
+            *seconds += of.seconds;
         }
-        more(out, self.loops.len(), rows);
+        for ((place, trips), (count, seconds)) in alike.iter().take(rows) {
+            let place = place.map(|user| format!(" at {user}")).unwrap_or_default();
+            let loops = if *count == 1 { format!("a loop{place}") } else { format!("{count} loops{place}") };
+            let _ = writeln!(out, "  {loops}: {} in all, {trips} iterations each", seconds_text(*seconds));
+        }
+        more(out, alike.len(), rows);
     }
 }
 

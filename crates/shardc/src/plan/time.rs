@@ -46,7 +46,7 @@ fn merged(output: &Output, spans: &[Span], shortest: f64) -> Vec<SpanReport> {
             && span.start + span.seconds - reports[at].start < shortest
         {
             let report = &mut reports[at];
-            report.operations += 1;
+            report.operations += span.operations;
             report.busy += span.seconds;
             report.name = format!("{} operations", report.operations);
             report.seconds = span.start + span.seconds - report.start;
@@ -61,7 +61,7 @@ fn merged(output: &Output, spans: &[Span], shortest: f64) -> Vec<SpanReport> {
             start: span.start,
             seconds: span.seconds,
             busy: span.seconds,
-            operations: 1,
+            operations: span.operations,
             scope: None,
             runs: span.runs,
             bytes: if span.is_collective { bytes } else { 0 },

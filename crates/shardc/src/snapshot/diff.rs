@@ -122,6 +122,32 @@ impl Change<u64> {
             (before, after) => after as f64 / before as f64 - 1.0,
         }
     }
+
+    /// The growth in words: `by 1.5 %`, `22.0 times`, `from 0`.
+    #[must_use]
+    pub fn growth_text(&self) -> String {
+        match self.growth() {
+            growth if growth.is_infinite() => "from 0".to_owned(),
+            growth if growth >= FACTOR => times(growth),
+            growth if growth.abs() < LEAST => "by less than 0.1 %".to_owned(),
+            growth => format!("by {:.1} %", growth * 100.0),
+        }
+    }
+}
+
+/// The least growth that is written as a factor.
+pub(super) const FACTOR: f64 = 9.0;
+
+/// The least growth that is written as a percentage.
+pub(super) const LEAST: f64 = 0.0005;
+
+/// A growth as a factor, with at most three digits.
+pub(super) fn times(growth: f64) -> String {
+    match growth + 1.0 {
+        factor if factor >= 1000.0 => "more than 1000 times".to_owned(),
+        factor if factor >= 100.0 => format!("{factor:.0} times"),
+        factor => format!("{factor:.1} times"),
+    }
 }
 
 impl<T: PartialEq> Change<T> {

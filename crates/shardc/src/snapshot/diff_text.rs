@@ -5,7 +5,7 @@ use std::fmt::{Display, Write as _};
 use shardc_passes::report::byte_size::bytes_text;
 
 use super::codes::words;
-use super::diff::{Change, SnapshotDiff, TensorChange};
+use super::diff::{Change, FACTOR, LEAST, SnapshotDiff, TensorChange, times};
 use crate::plan::seconds_text;
 use crate::spec_text::axes_text;
 
@@ -112,16 +112,17 @@ fn bytes(change: &Change<u64>) -> String {
     format!("{before}, {difference} {more}{}", growth(change))
 }
 
-/// The least growth that is printed as a factor.
-const FACTOR: f64 = 10.0;
-
-/// The growth in percent, or as a factor: ` (+1.5 %)`, ` (22.0 times)`.
+/// The growth in parentheses; nothing if it would read as zero, or if a few bytes grew to many, where a factor says nothing.
 fn growth(change: &Change<u64>) -> String {
+    const FEW: u64 = 1 << 10;
+    let growth = change.growth();
     match (change.before, change.after) {
-        (before, after) if before == after => String::new(),
+        (0, 0) => String::new(),
         (0, _) => " (new)".to_owned(),
         (_, 0) => " (gone)".to_owned(),
-        _ if change.growth() >= FACTOR => format!(" ({:.1} times)", change.growth() + 1.0),
-        _ => format!(" ({:+.1} %)", change.growth() * 100.0),
+        (before, _) if growth >= FACTOR && before < FEW => String::new(),
+        _ if growth.abs() < LEAST => String::new(),
+        _ if growth >= FACTOR => format!(" ({})", times(growth)),
+        _ => format!(" ({:+.1} %)", growth * 100.0),
     }
 }

@@ -59,8 +59,10 @@ pub struct Total {
 /// The execution of a kernel or collective. In a loop, it stands for all iterations: start and duration are multiplied by the trip count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
-    /// The operation.
+    /// The operation. For a kernel of several operations, it is the largest matmul or convolution, or else the last operation.
     pub op: OpId,
+    /// The number of operations of the kernel.
+    pub operations: usize,
     /// Whether it is a collective.
     pub is_collective: bool,
     /// Start in seconds.

@@ -263,7 +263,7 @@ impl TimeEstimate {
     /// Adds an item of the schedule. Returns the spans and loops of its regions or its callee: the spans of a loop body follow each other over the
     /// time of all iterations.
     fn add(&mut self, item: &Item, step: Step, ran: Ran) -> Option<(Vec<Span>, Vec<LoopTime>)> {
-        let Step { op, own, kind, inside, .. } = step;
+        let Step { op, own, kind, kernel, inside } = step;
         let is_collective = kind == StepKind::Collective;
         // A collective on the compute lane does not overlap.
         let exposed = match (is_collective, item.lane) {
@@ -280,7 +280,10 @@ impl TimeEstimate {
         total.flops += own.flops;
         let seconds = own.compute + own.communication;
         if seconds > 0.0 {
-            self.spans.push(Span { op, is_collective, start: ran.start, seconds, exposed, runs: 1 });
+            let main = kernel.product.filter(|_| kind == StepKind::Kernel).map_or(op, |(_, product)| product);
+            let operations = if kind == StepKind::Kernel { kernel.operations } else { 1 };
+            let start = ran.start;
+            self.spans.push(Span { op: main, operations, is_collective, start, seconds, exposed, runs: 1 });
         }
         let (inside, runs) = inside?;
         let times = runs as f64;

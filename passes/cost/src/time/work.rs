@@ -34,6 +34,10 @@ pub(super) struct Kernel {
     /// Those of `reads` that it reads as a whole, and the values that it writes.
     pub(super) whole: FxHashSet<ValueId>,
     pub(super) writes: FxHashSet<ValueId>,
+    /// The number of operations.
+    pub(super) operations: usize,
+    /// The matmul or convolution with the most floating-point operations, and their number.
+    pub(super) product: Option<(f64, OpId)>,
 }
 
 /// The properties that determine the kernels of a region.
@@ -93,6 +97,17 @@ impl Kernel {
         self.reads.extend(other.reads);
         self.whole.extend(other.whole);
         self.writes.extend(other.writes);
+        self.operations += other.operations;
+        if let Some((flops, op)) = other.product {
+            self.add_product(flops, op);
+        }
+    }
+
+    /// Keeps the larger product.
+    fn add_product(&mut self, flops: f64, op: OpId) {
+        if self.product.is_none_or(|(most, _)| flops > most) {
+            self.product = Some((flops, op));
+        }
     }
 
     /// Removes the traffic of values in on-chip memory.
@@ -104,7 +119,9 @@ impl Kernel {
 
     fn add(&mut self, module: &Module, op: OpId, spec: &TargetSpec, machine: Machine) {
         let (flops, padded) = product_flops(module, op);
+        self.operations += 1;
         if flops > 0.0 {
+            self.add_product(flops, op);
             let counted = if spec.compiler.is_tiled { padded } else { flops };
             self.flops += flops;
             self.matrix_seconds += counted / peak_of(module, op, spec);

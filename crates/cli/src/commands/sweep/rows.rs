@@ -58,34 +58,27 @@ pub(super) fn best_of_each(rows: Vec<Row>) -> Vec<Row> {
 pub(super) fn table(rows: &[Row]) -> Table {
     let (has_price, has_samples) =
         (rows.iter().any(|row| row.price.is_some()), rows.iter().any(|row| row.per_sample.is_some()));
+    let has_strategy = rows.iter().any(|row| row.strategy.is_some());
     let has_padding = rows.iter().any(|row| row.padding > 0.0);
-    let mut headings = vec![
-        "target",
-        ">devices",
-        "mesh",
-        "strategy",
-        ">memory (at most)",
-        "fits",
-        ">time",
-        ">device-seconds",
-        ">HFU",
-    ];
-    headings.extend(has_price.then_some(">price per execution"));
-    headings.extend(has_samples.then_some(">device-seconds per sample"));
-    headings.extend(has_padding.then_some(">padding of an argument"));
+    let mut headings = vec!["target", ">devices", "mesh"];
+    headings.extend(has_strategy.then_some("strategy"));
+    headings.extend([">memory", "fits", ">time", ">x devices", ">HFU"]);
+    headings.extend(has_price.then_some(">price"));
+    headings.extend(has_samples.then_some(">per sample"));
+    headings.extend(has_padding.then_some(">padding"));
     let mut table = Table::new(&headings);
     for row in rows {
-        let mut cells = vec![
-            row.target.clone(),
-            row.devices.to_string(),
-            row.mesh.clone(),
-            row.strategy.clone().unwrap_or_default(),
+        let mut cells = vec![row.target.clone(), row.devices.to_string(), row.mesh.clone()];
+        if has_strategy {
+            cells.push(row.strategy.clone().unwrap_or_default());
+        }
+        cells.extend([
             bytes(row.memory),
             if row.fits { "yes" } else { "no" }.to_owned(),
             shardc::plan::seconds_text(row.seconds),
             shardc::plan::seconds_text(row.device_seconds),
             format!("{:.1} %", 100.0 * row.hfu),
-        ];
+        ]);
         if has_price {
             cells.push(row.price.map_or_else(String::new, |price| format!("{price:.2e}")));
         }

@@ -17,7 +17,7 @@ function graphLayout(model) {
     const adjacent = order.get(edge.to) === order.get(edge.from) + 1 && !item(edge.from).expanded;
     if (edge.from === edge.to) to.inner.push(...edge.groups.map((group) => ({ group })));
     else if (edge.from === ARGUMENTS) {
-      if (edge.values) to.left.push({ text: times(edge.values, "argument") + ", " + bytes(edge.bytes) + " \u2192" });
+      if (edge.values) to.left.push({ text: times(edge.values, "argument use") + ", " + bytes(edge.bytes) + " \u2192" });
       to.left.push(...edge.groups.map((group) => ({ group })));
     } else if (adjacent && !edge.next) to.above.push(...edge.groups.map((group) => ({ group })));
     else to.right.push(...edge.groups.map((group) => ({ group, from: edge.from, next: edge.next })));

@@ -39,7 +39,7 @@ function memoryFacts() {
   ];
 }
 
-// The most expensive groups of collectives that differ only in the layer, as in the text of `explain`.
+// The groups of collectives that send the most and differ only in the layer, as in the text of `explain`.
 function expensive() {
   const groups = new Map();
   for (const row of collectives) {
@@ -55,7 +55,7 @@ function expensive() {
       first.serves[0] ? [" for ", code(first.serves[0].op)] : "",
       node > 1 ? [" in ", h("a", { href: "#node-" + node }, nodeName(node))] : "");
   });
-  return items.length ? h("div", null, h("h3", null, "Most expensive collectives"), h("ol", null, items)) : null;
+  return items.length ? h("div", null, h("h3", null, "Collectives that send the most"), h("ol", null, items)) : null;
 }
 
 // A change of an amount in words: "1.0 GiB less".
@@ -64,7 +64,10 @@ function difference(saved, text, less, more) {
 }
 
 function changes() {
-  if (!plan || !plan.changes.length) return null;
+  if (!plan || plan.tried === undefined) return null;
+  if (!plan.changes.length) {
+    return h("p", null, "None of the " + count(plan.tried) + " changes that were tried " + (plan.memory.fits ? "makes the program faster." : "saves memory."));
+  }
   const rows = plan.changes.map((change, i) => h("tr", null, h("th", { scope: "row" }, i + 1 + ". " + change.what),
     h("td", null, code(change.how), copyButton(change.how)),
     h("td", { class: "number" }, difference(change.seconds, seconds, "faster", "slower")),
@@ -73,7 +76,7 @@ function changes() {
   const both = plan.together;
   const together = both ? h("p", null, "Changes " + both.changes.join(", ") + " together: " + difference(both.seconds, seconds, "faster", "slower") + ", "
     + difference(both.bytes, bytes, "less", "more") + " memory; " + (both.fits ? "it fits" : "it still does not fit") + ": up to " + bytes(both.high) + ".") : "";
-  return h("div", { class: "scroll" }, h("table", null, h("caption", null, "Suggested changes, best first; each is measured alone, and effects do not add up"),
+  return h("div", { class: "scroll" }, h("table", null, h("caption", null, "Suggested changes; each is measured alone, and effects do not add up"),
     h("thead", null, h("tr", null, heads.map((title) => h("th", { scope: "col" }, title)))), h("tbody", null, rows)), together);
 }
 
@@ -90,7 +93,7 @@ function axesTable() {
   if (links.size) {
     columns.push({ title: "Link", value: (axis) => (link(axis) ? link(axis).link : "") },
       { title: "Bandwidth", numeric: true, value: (axis) => (link(axis) ? link(axis).bandwidth : 0),
-        cell: (axis) => (link(axis) ? (link(axis).bandwidth / 1e9).toFixed(0) + " GB/s" : "") });
+        cell: (axis) => (link(axis) ? (link(axis).bandwidth / 1e9).toFixed(1) + " GB/s" : "") });
   }
   return dataTable({
     caption: "Axes of the mesh",

@@ -7,9 +7,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use shardc::runtime::{Environment, PluginKind, plugin};
 use shardc_filetest::skip::{Need, skip};
 use tempfile::TempDir;
-use xtask::workspace::which;
+use xtask::pjrt_header;
+use xtask::workspace::{Workspace, which};
+
+/// A matrix product in MLIR's generic form, which needs no dialect of StableHLO.
+const STEP: &str = "func.func @main(%x: tensor<32x64xf32>, %w: tensor<64x16xf32>) -> tensor<32x16xf32> {
+  %0 = \"stablehlo.dot_general\"(%x, %w) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<32x64xf32>, tensor<64x16xf32>) -> tensor<32x16xf32>
+  func.return %0 : tensor<32x16xf32>
+}
+";
+
+/// The setting of CMake that leaves out the example that needs MLIR.
+const NO_MLIR: &str = "-DCMAKE_DISABLE_FIND_PACKAGE_MLIR=ON";
 
 /// The folder of this package.
 fn own() -> &'static Path {
@@ -142,18 +154,35 @@ fn a_compiler_built_on_mlir_partitions_its_modules() {
     let prefix = installed();
     let build = examples(prefix.path(), &[format!("-DMLIR_DIR={}", config.display())]);
     let step = prefix.path().join("step.mlir");
-    fs::write(
-        &step,
-        "func.func @main(%x: tensor<32x64xf32>, %w: tensor<64x16xf32>) -> tensor<32x16xf32> {\n  \
-         %0 = \"stablehlo.dot_general\"(%x, %w) <{dot_dimension_numbers = #stablehlo.dot<\
-         lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> \
-         : (tensor<32x64xf32>, tensor<64x16xf32>) -> tensor<32x16xf32>\n  \
-         func.return %0 : tensor<32x16xf32>\n}\n",
-    )
-    .unwrap();
+    fs::write(&step, STEP).unwrap();
     let mut example = Command::new(build.join("mlir_pipeline"));
     let output = run(example.arg(&step).args(["data=4,model=2", "arg0=-,data", "arg1=data,model"]));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("stablehlo.all_reduce"), "{text}");
     assert!(text.contains("tensor<32x8xf32>"), "{text}");
+}
+
+#[test]
+fn a_pjrt_program_compiles_what_it_partitions() {
+    if !has("cmake") || !has("g++") {
+        return;
+    }
+    let header = match Workspace::find().and_then(|workspace| pjrt_header::folder(&workspace)) {
+        Ok(folder) => folder,
+        Err(error) => return skip(Need::Cxx, &format!("the header of PJRT is missing: {error:#}")),
+    };
+    let Ok(plugin) = plugin::find(PluginKind::Cpu, &Environment::from_process()) else {
+        return skip(Need::CpuPlugin, "XLA's CPU plugin is not installed");
+    };
+    let prefix = installed();
+    let build =
+        examples(prefix.path(), &[format!("-DPJRT_INCLUDE={}", header.display()), NO_MLIR.to_owned()]);
+    let step = prefix.path().join("step.mlir");
+    fs::write(&step, STEP).unwrap();
+    let mut example = Command::new(build.join("pjrt_compile"));
+    let output =
+        run(example.arg(plugin.path).arg(&step).args(["data=4,model=2", "arg0=-,data", "arg1=data,model"]));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("\"local_shape\""), "{text}");
+    assert!(text.contains("compiled for 8 devices"), "{text}");
 }

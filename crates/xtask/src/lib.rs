@@ -14,6 +14,7 @@ pub mod fuzz;
 pub mod jax_suite;
 pub mod kills;
 pub mod one_build;
+pub mod pjrt_header;
 pub mod plugins;
 pub mod process;
 pub mod python;

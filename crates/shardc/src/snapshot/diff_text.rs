@@ -60,6 +60,15 @@ impl SnapshotDiff {
             let growth = growth(&change.nanoseconds);
             let _ = writeln!(out, "  {}: {before} -> {after}{growth}", change.part);
         }
+        if !self.time.is_empty() && [&self.arguments, &self.results].iter().all(|list| list.is_empty()) {
+            let cause = match self.collectives.is_empty() {
+                true => {
+                    "no argument, result or collective differs: operations between them are sharded differently"
+                }
+                false => "no argument or result differs: operations between them are sharded differently",
+            };
+            let _ = writeln!(out, "      {cause}");
+        }
         if !self.warnings.is_empty() {
             out.push_str("warnings:\n");
         }

@@ -33,6 +33,7 @@ mod lexer;
 mod literals;
 mod parser;
 mod printer;
+mod source_index;
 mod split;
 mod syntax;
 
@@ -42,10 +43,11 @@ pub use bytecode::{
 pub use diagnostics::{RenderOptions, render, render_with};
 pub use expected::{Strictness, check_expected};
 pub use foreign::{not_a_program, not_text};
-pub use parser::parse;
+pub use parser::{parse, parse_indexed};
 pub use printer::{
     PrintForm, PrintOptions, Shardings, list_booleans, print, print_op, properties, value_names,
 };
+pub use source_index::{SourceIndex, SymbolDefinition, SymbolKind, SymbolUse, ValueDefinition, ValueUse};
 pub use split::{Chunk, parse_split, split};
 
 /// Returns the full names of all operations whose syntax is known, sorted.

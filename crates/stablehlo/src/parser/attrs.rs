@@ -11,6 +11,7 @@ use super::canonical::number;
 use super::{Parser, vhlo};
 use crate::codes;
 use crate::lexer::{Res, is_ident, is_ident_start};
+use crate::source_index::SymbolKind;
 use crate::syntax::AttrType;
 
 /// The limit on the size of all expanded aliases in bytes, in addition to a multiple of the size of the text.
@@ -297,7 +298,12 @@ impl<'a> Parser<'a> {
                 self.dict(&mut entries)?;
                 Attr::Dict(self.carry_all(&entries)?)
             }
-            b'@' => Attr::Symbol(self.symbol()?.into()),
+            b'@' => {
+                let start = self.peek_pos();
+                let name = self.symbol()?;
+                self.index_symbol_use(SymbolKind::Function, &name, start);
+                Attr::Symbol(name.into())
+            }
             b'-' | b'0'..=b'9' => number(text).unwrap_or_else(|| Attr::Raw(text.into())),
             _ => match text {
                 "true" => Attr::Bool(true),

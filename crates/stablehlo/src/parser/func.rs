@@ -12,6 +12,7 @@ use super::region::{ArgDecl, plural};
 use super::types::TypeList;
 use crate::codes;
 use crate::lexer::{Failure, Res};
+use crate::source_index::SymbolKind;
 use crate::syntax::row;
 
 impl<'a> Parser<'a> {
@@ -55,6 +56,9 @@ impl<'a> Parser<'a> {
         let start = self.peek_pos();
         let name = self.symbol()?;
         let span = self.span_from(start);
+        if let Some(index) = &mut self.index {
+            index.define_symbol(SymbolKind::Function, &name, span);
+        }
         let mut func = self.new_func(&name, span);
         func.visibility = visibility;
         let mut args: Vec<ArgDecl<'a>> = Vec::new();
@@ -224,6 +228,9 @@ impl<'a> Parser<'a> {
         };
         func.span = name.value.map_or(name.name_span, |(start, end)| Span::new(start, end));
         func.name = self.at_value(&name, |p| Ok(p.text_string()?.into()))?;
+        if let Some(index) = &mut self.index {
+            index.define_symbol(SymbolKind::Function, &func.name, func.span);
+        }
         if let Some(ty) = take(&mut attrs, "function_type").or_else(|| take(&mut attrs, "type")) {
             let (params, results): (TypeList, TypeList) = self.at_value(&ty, |p| {
                 let (params, results) = p.functional_type()?;

@@ -42,6 +42,7 @@ use shardc_ir::{Dense, Diagnostic, LocId, Module, Span, TypeId, ValueId};
 use crate::codes;
 use crate::foreign::not_a_program;
 use crate::lexer::{Cursor, Failure, Res};
+use crate::source_index::{IndexBuilder, SourceIndex, SymbolKind};
 use names::{Def, Names};
 
 /// The maximum number of errors reported for a text.
@@ -96,6 +97,8 @@ struct Parser<'a> {
     unclosed_at: Option<u32>,
     errors: Vec<Diagnostic>,
     depth: u32,
+    /// Collects the positions of names, if they are requested.
+    index: Option<IndexBuilder>,
 }
 
 impl<'a> Deref for Parser<'a> {
@@ -123,10 +126,27 @@ pub fn parse(text: &str) -> Result<Module, Vec<Diagnostic>> {
 
 /// Parses the module in a range of `text`. Spans are relative to the whole text.
 pub(crate) fn parse_range(text: &str, range: Range<usize>) -> Result<Module, Vec<Diagnostic>> {
+    parse_with(text, range, None).0
+}
+
+/// Parses a module like [`parse`], and returns the positions of all names, for editors. If the text has errors, the index contains the
+/// names that were parsed.
+pub fn parse_indexed(text: &str) -> (Result<Module, Vec<Diagnostic>>, SourceIndex) {
+    let (module, index) = parse_with(text, 0..text.len(), Some(IndexBuilder::default()));
+    (module, index.map(IndexBuilder::finish).unwrap_or_default())
+}
+
+fn parse_with(
+    text: &str,
+    range: Range<usize>,
+    index: Option<IndexBuilder>,
+) -> (Result<Module, Vec<Diagnostic>>, Option<IndexBuilder>) {
     if text.len() >= u32::MAX as usize {
-        return Err(vec![Diagnostic::unsupported(codes::NOT_READ, "cannot read a text of 4 GiB or more")]);
+        let error = Diagnostic::unsupported(codes::NOT_READ, "cannot read a text of 4 GiB or more");
+        return (Err(vec![error]), index);
     }
     let mut parser = Parser::new(text.get(..range.end).unwrap_or(text));
+    parser.index = index;
     parser.cursor.pos = range.start.min(parser.cursor.text.len());
     if parser.byte(0) == 0xEF
         && parser.cursor.text.get(parser.pos..).is_some_and(|t| t.starts_with('\u{FEFF}'))
@@ -144,9 +164,10 @@ pub(crate) fn parse_range(text: &str, range: Range<usize>) -> Result<Module, Vec
         && parser.module.func_names.is_empty()
         && let Some(error) = text.get(range).and_then(|text| not_a_program(text.as_bytes()))
     {
-        return Err(vec![error]);
+        return (Err(vec![error]), parser.index);
     }
-    if parser.errors.is_empty() { Ok(parser.module) } else { Err(parser.errors) }
+    let module = if parser.errors.is_empty() { Ok(parser.module) } else { Err(parser.errors) };
+    (module, parser.index)
 }
 
 impl<'a> Parser<'a> {
@@ -175,6 +196,7 @@ impl<'a> Parser<'a> {
             unclosed_at: None,
             errors: Vec::new(),
             depth: 0,
+            index: None,
         }
     }
 
@@ -258,8 +280,24 @@ impl<'a> Parser<'a> {
                 .hint("a value has only one definition; rename one of the two")
                 .into());
         }
-        self.names.insert(name, def);
+        self.add_name(name, def);
         Ok(())
+    }
+
+    /// Makes a name visible that is not visible yet.
+    fn add_name(&mut self, name: &'a str, def: Def) {
+        self.names.insert(name, def);
+        if let Some(index) = &mut self.index {
+            index.define(def.span, def.first.expand(), def.count);
+        }
+    }
+
+    /// Records the use of a symbol that ends at the cursor.
+    fn index_symbol_use(&mut self, kind: SymbolKind, name: &str, start: usize) {
+        let span = self.span_from(start);
+        if let Some(index) = &mut self.index {
+            index.use_symbol(kind, name, span);
+        }
     }
 
     /// Runs `read` in the scope of a region, and then drops the names that it defined. A region that is isolated from
@@ -293,6 +331,10 @@ impl<'a> Parser<'a> {
         let Some(def) = self.names.get(name) else {
             return Err(self.unknown_value(name, Span::new(start, name_end)));
         };
+        if let Some(builder) = &mut self.index {
+            let result = index.and_then(|at| u32::try_from(at).ok()).unwrap_or(0);
+            builder.add_use(span, def.span, result);
+        }
         let Some(first) = def.first.expand() else { return Err(Failure::Silent) };
         let at = match index {
             // In MLIR, a name without index is the first of several results.

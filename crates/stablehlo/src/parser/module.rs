@@ -9,6 +9,7 @@ use super::kept::{KeptPlace, is_upstream};
 use super::region::ResultNames;
 use crate::codes;
 use crate::lexer::{Failure, Res};
+use crate::source_index::IndexBuilder;
 
 impl<'a> Parser<'a> {
     /// Parses the whole text.
@@ -34,6 +35,7 @@ impl<'a> Parser<'a> {
         self.missing_meshes.clear();
         self.mesh_sites = None;
         self.places.clear();
+        self.index = self.index.take().map(|_| IndexBuilder::default());
         self.cursor.pos = start;
         let done = self.items(None).and_then(|()| self.enter_nested());
         if done.is_err() || !self.errors.is_empty() {
@@ -177,10 +179,14 @@ impl<'a> Parser<'a> {
 
     fn known_item(&mut self, start: usize) -> Res<()> {
         if self.eat_word("func.func") || self.eat_word("func") {
-            return self.func();
+            let done = self.func();
+            self.index_extent(start);
+            return done;
         }
         if self.eat("\"func.func\"") {
-            return self.generic_func();
+            let done = self.generic_func();
+            self.index_extent(start);
+            return done;
         }
         if self.eat_word("sdy.mesh") {
             let name = self.elsewhere(self.pos, |p| Ok(p.symbol()?.into_owned()))?;
@@ -211,8 +217,18 @@ impl<'a> Parser<'a> {
         })
     }
 
+    /// Records the position of the item that begins at `start` and ends at the cursor.
+    fn index_extent(&mut self, start: usize) {
+        // The cursor may be after white space.
+        let end = start + self.slice(start, self.pos).trim_end().len();
+        if let Some(index) = &mut self.index {
+            index.set_extent(Span::new(start, end));
+        }
+    }
+
     fn place_mesh(&mut self, name: &str, start: usize) -> Res<()> {
         let loc = self.opt_loc()?;
+        self.index_extent(start);
         let others_above = self.places.len() as u32;
         self.places.push(KeptPlace { start, end: self.pos, is_module: false });
         if let Some(&mesh) = self.module.mesh_names.get(name) {

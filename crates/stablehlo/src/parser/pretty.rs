@@ -10,6 +10,7 @@ use super::types::{SpannedTypes, TypeList};
 use super::{Operand, Parser};
 use crate::codes;
 use crate::lexer::{Failure, Res};
+use crate::source_index::SymbolKind;
 use crate::syntax::kinds::Given;
 use crate::syntax::table::{Own, Pretty};
 use crate::syntax::{AttrType, Piece, Row, Val, row};
@@ -390,7 +391,9 @@ impl<'a> Parser<'a> {
     }
 
     fn call(&mut self, span: Span) -> Res<OpState<'a>> {
+        let start = self.peek_pos();
         let callee = self.symbol()?;
+        self.index_symbol_use(SymbolKind::Function, &callee, start);
         let mut state = OpState::new(OpKind::Call { callee: callee.into() });
         self.expect("(")?;
         self.operands(&mut state.operands)?;

@@ -185,7 +185,7 @@ impl<'a> Parser<'a> {
         if result.is_err() {
             for &(name, count, span) in &names {
                 if self.names.get(name).is_none() {
-                    self.names.insert(name, Def { first: None.into(), count, span });
+                    self.add_name(name, Def { first: None.into(), count, span });
                 }
             }
         }

@@ -14,6 +14,7 @@ use super::attrs::NamedList;
 use crate::codes;
 use crate::lexer::{Failure, Res};
 use crate::literals::tokens::{push_list, push_string};
+use crate::source_index::SymbolKind;
 use crate::syntax::Val;
 
 /// The reductions that unreduced axes may name, as in `unreduced=max{"x"}`. Shardy defines the first two; shardc's planning also uses the
@@ -92,6 +93,9 @@ impl<'a> Parser<'a> {
             self.define_symbol("mesh", name, span)?;
             let id = self.module.add_mesh(name, mesh);
             self.module.mesh_places[id].span = span;
+            if let Some(index) = &mut self.index {
+                index.define_symbol(SymbolKind::Mesh, name, span);
+            }
         }
         Ok(())
     }
@@ -173,6 +177,7 @@ impl<'a> Parser<'a> {
             return Ok(self.unnamed_mesh(mesh));
         }
         let name = self.symbol()?;
+        self.index_symbol_use(SymbolKind::Mesh, &name, start);
         self.find_mesh(&name, Span::new(start, self.pos))
     }
 

@@ -12,6 +12,7 @@ use super::Parser;
 use super::canonical::{number, tidy};
 use crate::codes;
 use crate::lexer::Res;
+use crate::source_index::SymbolKind;
 use crate::syntax::{AttrType, ConvNumbers, Val};
 
 impl<'a> Parser<'a> {
@@ -87,7 +88,12 @@ impl<'a> Parser<'a> {
                 }
             }
             AttrType::Str => Val::Str(self.text_string()?.into()),
-            AttrType::Symbol => Val::Str(self.symbol()?.into()),
+            AttrType::Symbol => {
+                let start = self.peek_pos();
+                let name = self.symbol()?;
+                self.index_symbol_use(SymbolKind::Function, &name, start);
+                Val::Str(name.into())
+            }
             AttrType::Unit => {
                 if !self.eat_word("unit") {
                     return Err(self.expected("`unit`"));

@@ -125,8 +125,9 @@ pub mod ir {
     #[doc(inline)]
     pub use shardc_ir::{
         Attr, AxisList, AxisRef, Class, DType, DTypeClass, DYNAMIC, Diagnostic, DimSharding, Encoding, Func,
-        FuncId, Mesh, MeshId, Module, Quote, ReductionKind, Severity, Shape, ShardingId, Span, SpmdMode,
-        SubAxis, TensorSharding, TensorType, Type, TypeId, Value, ValueId, Visibility, verify,
+        FuncId, Mesh, MeshId, Module, OpId, Quote, ReductionKind, Severity, Shape, ShardingId, Span,
+        SpmdMode, SubAxis, TensorSharding, TensorType, Type, TypeId, Value, ValueDef, ValueId, Visibility,
+        verify,
     };
 }
 
@@ -135,7 +136,9 @@ pub mod ir {
 pub mod stablehlo {
     #[doc(inline)]
     pub use shardc_stablehlo::{
-        PrintForm, PrintOptions, Shardings, Version, is_bytecode, list_booleans, parse, parse_bytecode, print,
+        PrintForm, PrintOptions, Shardings, SourceIndex, SymbolDefinition, SymbolKind, SymbolUse,
+        ValueDefinition, ValueUse, Version, is_bytecode, list_booleans, parse, parse_bytecode, parse_indexed,
+        print,
     };
 }
 

@@ -35,20 +35,22 @@ mod because;
 pub(crate) mod classes;
 mod collectives;
 mod conflicts;
+mod counterparts;
 mod flow;
 mod fold;
 mod graph;
+mod links;
 mod names;
 mod remedies;
 mod report;
 mod select;
+mod session;
+#[cfg(test)]
+mod session_tests;
 mod summary;
 mod text;
 
 use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, RegionId, TensorSharding, ValueId};
-use shardc_passes::driver::context::PassContext;
-use shardc_passes::driver::pipeline::{Flow, Observer, PassRun};
-use shardc_passes::driver::strategy::Strategy;
 use shardc_passes::propagate::{AxisRole as At, Provenance, Subject};
 
 pub use classes::OperandClass;
@@ -59,6 +61,8 @@ pub use report::{
     GraphNode, GraphReport, MeshAxis, MeshReport, RemedyReport, ReplicatedReport, Report, ServedReport,
     SourcePlace, StepReport, TotalsReport, ValueReport,
 };
+pub use session::{Session, ValueLayout};
+pub use shardc_passes::report::byte_size::bytes_text;
 
 use crate::{Compiler, Error, Output};
 use because::Needs;
@@ -140,40 +144,9 @@ impl Compiler {
         question: &Question,
         options: &ExplainOptions,
     ) -> Result<Explained, Error> {
-        let (imported, sites) = self.import_tracing(raw.clone())?;
-        let entry = imported.entry;
-        let mut traces = Traces::default();
-        let partitioned = self.tracing().partition_imported(imported, &mut traces);
-        let partitioned = partitioned.and_then(|output| output.ok_or_else(|| raw.no_entry().into()));
-        let strategy = partitioned.as_ref().map_or(Strategy::default(), |output| output.strategy);
-        let Some((_, propagated, provenance)) = traces.0.into_iter().find(|trace| trace.0 == strategy) else {
-            // Propagation failed, so there is no program to explain.
-            return Err(partitioned.err().unwrap_or_else(|| raw.no_entry().into()));
-        };
-        let module = &propagated;
-        let Some(body) = module.funcs[entry].body else { return Err(module.no_entry().into()) };
-        let explainer = Explainer {
-            module,
-            func: entry,
-            body,
-            raw: &raw,
-            provenance: &provenance,
-            names: Names::new(module, entry, source.1, sites),
-            compiler: self,
-            options,
-        };
-        let target = self.options.costs.name();
-        let mut report = Report { version: 1, source: source.0.to_owned(), target, ..Report::default() };
-        if strategy == Strategy::BatchFirst {
-            report.notes.push(
-                "batch annotations took priority over parameter annotations, because that partition is \
-                 cheaper"
-                    .to_owned(),
-            );
-        }
-        report.mesh = explainer.mesh();
-        explainer.answer(question, partitioned.as_ref(), &mut report)?;
-        Ok(Explained { report, partitioned })
+        let session = self.session(raw, source.0, source.1)?;
+        let report = session.answer(question, options)?;
+        Ok(Explained { report, partitioned: session.partitioned })
     }
 }
 
@@ -184,25 +157,6 @@ pub struct Explained {
     pub report: Report,
     /// The partitioned program, or the reason why the program cannot be partitioned.
     pub partitioned: Result<Output, Error>,
-}
-
-/// The program after propagation with each strategy, with the origin of every axis.
-#[derive(Default)]
-struct Traces(Vec<(Strategy, Module, Box<Provenance>)>);
-
-impl Observer for Traces {
-    fn after(
-        &mut self,
-        run: &PassRun<'_>,
-        module: &mut Module,
-        context: &PassContext,
-    ) -> Result<Flow, Vec<Diagnostic>> {
-        if let ("propagate", Some(strategy)) = (run.step.pass.name, run.strategy) {
-            let provenance = context.propagated().provenance.clone().unwrap_or_default();
-            self.0.push((strategy, module.clone(), provenance));
-        }
-        Ok(Flow::Continue)
-    }
 }
 
 /// A propagated program, with the origin of every axis.

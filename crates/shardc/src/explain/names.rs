@@ -25,7 +25,7 @@ pub(super) struct Names<'a> {
     module: &'a Module,
     func: FuncId,
     source: &'a str,
-    sites: CallSites,
+    sites: &'a CallSites,
     /// The offset at which each line begins.
     lines: Vec<usize>,
     /// The names in the printed propagated program, if the program is not in text form.
@@ -37,7 +37,7 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(module: &'a Module, func: FuncId, source: &'a str, sites: CallSites) -> Self {
+    pub(super) fn new(module: &'a Module, func: FuncId, source: &'a str, sites: &'a CallSites) -> Self {
         let mut owners = SecondaryMap::new();
         for op in module.funcs[func].body.into_iter().flat_map(|body| module.walk(body)) {
             for &region in &module.ops[op].regions {

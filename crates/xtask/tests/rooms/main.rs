@@ -31,7 +31,7 @@ const FLOORS: &[&[&str]] = &[
     &["shardc-nn"],
     &["shardc-runtime"],
     &["shardc"],
-    &["shardc-capi", "shardc-python", "shardc-train"],
+    &["shardc-capi", "shardc-lsp", "shardc-python", "shardc-train"],
     &["shardc-cli", "shardc-filetest"],
     &["shardc-tests", "shardc-examples", "xtask"],
     &["shardc-bench"],

@@ -72,6 +72,7 @@ fn run(command: &Command, ui: &Ui) -> Result<ExitCode> {
         Command::Snapshot(args) => commands::snapshot::run(args, ui),
         Command::Diff(args) => commands::diff::run(args, ui),
         Command::Ops(args) => commands::ops::run(args, ui),
+        Command::Lsp(args) => commands::lsp::run(args),
         Command::Grad(args) => commands::derivative::run(args, Derivative::Gradient, ui),
         Command::Jvp(args) => commands::derivative::run(args, Derivative::Jvp, ui),
         Command::Opt(args) => commands::opt::run(args, ui),

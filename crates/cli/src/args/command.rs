@@ -10,7 +10,7 @@ use super::checkpoint::CheckpointArgs;
 use super::derivative::DerivativeArgs;
 use super::device::{CompileArgs, RunArgs, VerifyArgs};
 use super::launch::LaunchArgs;
-use super::look::{DiffArgs, ExplainArgs, LintArgs, OpsArgs, SnapshotArgs};
+use super::look::{DiffArgs, ExplainArgs, LintArgs, LspArgs, OpsArgs, SnapshotArgs};
 use super::opt::OptArgs;
 use super::partition::{MemoryArgs, PartitionArgs, PropagateArgs};
 use super::plan::PlanArgs;
@@ -147,6 +147,12 @@ pub(crate) enum Command {
         Output: a row for each factor of the operation, with its dimensions, its derivative, and the communication for even and uneven \
         shards. The table is measured: for each operation, a small program is partitioned.")]
     Ops(OpsArgs),
+    /// Run a language server for editors, on standard input and output
+    #[command(after_help = "Examples:\n  shardc lsp\n  shardc lsp --target v5p:4x4x4\n\n\
+        An editor starts this command for .mlir files, and speaks the Language Server Protocol with it: errors and warnings while you \
+        type, shardings and collectives on hover, local shapes beside values, and navigation. The options apply to all programs. \
+        docs/EDITORS.md has the settings of several editors.")]
+    Lsp(LspArgs),
     /// Find, install and check PJRT plugins
     #[command(
         after_help = "Examples:\n  shardc plugin list\n  shardc plugin install cpu\n  shardc plugin doctor\n  \

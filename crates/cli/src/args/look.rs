@@ -1,5 +1,5 @@
 //! Command-line arguments of the commands that inspect programs: `shardc explain`, `shardc snapshot`, `shardc diff`,
-//! `shardc lint`, `shardc ops`.
+//! `shardc lint`, `shardc lsp`, `shardc ops`.
 
 use std::path::PathBuf;
 
@@ -156,6 +156,19 @@ pub(crate) struct LintArgs {
     /// List the rules and exit
     #[arg(long)]
     pub(crate) list: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LspArgs {
+    #[command(flatten)]
+    pub(crate) annotations: AnnotationArgs,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) rules: RuleArgs,
+    /// Ignored: clients add it to say that they use standard input and output
+    #[arg(long, hide = true)]
+    pub(crate) stdio: bool,
 }
 
 #[derive(Args, Debug)]

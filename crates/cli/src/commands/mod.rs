@@ -14,6 +14,7 @@ pub(crate) mod fsdp;
 pub(crate) mod launch;
 pub(crate) mod lint;
 pub(crate) mod lora;
+pub(crate) mod lsp;
 pub(crate) mod manual;
 pub(crate) mod memory;
 pub(crate) mod ops;

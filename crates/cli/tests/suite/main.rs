@@ -9,6 +9,7 @@ mod files;
 mod foreign;
 mod hooks;
 mod inputs;
+mod lsp;
 mod machines;
 mod passes;
 mod plugins;

@@ -87,17 +87,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     measure(&mut editor, &lines, "textDocument/definition")?;
     measure(&mut editor, &lines, "textDocument/references")?;
 
-    // Typing a comment in the middle of the program: the response waits for the parser, the analysis is cancelled by the next character.
+    // Typing a comment on a new line: the response waits for the parser, and the next character cancels the rest of the analysis.
     let mut waits = Vec::new();
-    for (version, character) in (2..).zip("// a comment".chars()) {
-        let at = json!({ "line": lines.len() / 2, "character": version - 2 });
-        let change = json!({ "range": { "start": at, "end": at }, "text": character.to_string() });
+    let line = lines.len() / 2;
+    let mut position = json!({ "line": line, "character": 0 });
+    for (version, character) in (2..).zip("\n// a comment".chars()) {
+        let change =
+            json!({ "range": { "start": position, "end": position }, "text": character.to_string() });
         let document = json!({ "uri": URI, "version": version });
         editor.notify(
             "textDocument/didChange",
             json!({ "textDocument": document, "contentChanges": [change] }),
         )?;
-        let params = json!({ "textDocument": { "uri": URI }, "position": at });
+        position = json!({ "line": line, "character": version - 2 });
+        let params = json!({ "textDocument": { "uri": URI }, "position": position });
         waits.push(editor.request("textDocument/hover", params)?.1);
     }
     print("a character, then a hover", &mut waits);

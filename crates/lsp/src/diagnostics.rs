@@ -16,8 +16,8 @@ use crate::text::Text;
 /// The name of this server beside a diagnostic.
 const SOURCE: &str = "shardc";
 
-/// Converts diagnostics. Of several with the same code and position, only the first is kept: partitioning and linting report some facts
-/// both.
+/// Converts diagnostics. Only the first of several with the same code and position is kept, because partitioning and linting both report
+/// some facts.
 pub(crate) fn convert<'a>(
     diagnostics: impl IntoIterator<Item = &'a Diagnostic>,
     text: &Text,

@@ -44,8 +44,8 @@ pub(crate) struct Document {
     worker: Sender<Job>,
     /// The current text, if it is parsed.
     pub(crate) parsed: Option<Arc<Parsed>>,
-    /// The current program, if it is partitioned.
-    pub(crate) partitioned: Option<Arc<Partitioned>>,
+    /// The programs of the current text, if they are partitioned; `None` for an invalid program.
+    pub(crate) partitioned: Vec<Option<Arc<Partitioned>>>,
     /// Whether the current text is being parsed or partitioned.
     pub(crate) is_running: bool,
     /// The errors and warnings of partitioning, and the findings of linting.
@@ -86,7 +86,7 @@ impl Document {
             token: CancelToken::new(),
             worker,
             parsed: None,
-            partitioned: None,
+            partitioned: Vec::new(),
             is_running: false,
             found: (Vec::new(), Vec::new()),
             shows_errors: false,
@@ -98,6 +98,11 @@ impl Document {
 
     pub(crate) fn text(&self) -> &Text {
         &self.text
+    }
+
+    /// A program of the current text, by its number, if it is partitioned.
+    pub(crate) fn program(&self, number: usize) -> Option<&Partitioned> {
+        self.partitioned.get(number)?.as_deref()
     }
 
     pub(crate) fn revision(&self) -> u64 {
@@ -128,7 +133,7 @@ impl Document {
     fn start(&mut self) {
         self.token.cancel();
         self.token = CancelToken::new();
-        (self.parsed, self.partitioned, self.is_running) = (None, None, true);
+        (self.parsed, self.partitioned, self.is_running) = (None, Vec::new(), true);
         self.found = (Vec::new(), Vec::new());
         let job = Job { text: Arc::clone(&self.text), revision: self.revision, token: self.token.clone() };
         // The worker ends only with the document.

@@ -6,7 +6,8 @@ use lsp_types::{InlayHint, InlayHintKind, InlayHintLabel, InlayHintTooltip};
 use shardc::explain::{ValueLayout, bytes_text};
 use shardc::stablehlo::ValueDefinition;
 
-use crate::analysis::{Parsed, Partitioned, bytes};
+use crate::analysis::{Partitioned, Program, bytes};
+use crate::text::Text;
 
 /// The maximum number of hints of one answer. A client that requests the hints of a whole file gets the first ones.
 const MOST: usize = 10_000;
@@ -48,7 +49,7 @@ impl HintStyle {
 
 /// The hints of the values that are defined in a range of bytes.
 pub(crate) fn hints(
-    parsed: &Parsed,
+    (text, program): (&Text, &Program),
     partitioned: &Partitioned,
     range: Range<usize>,
     style: HintStyle,
@@ -56,12 +57,12 @@ pub(crate) fn hints(
     if style == HintStyle::Off {
         return Vec::new();
     }
-    let definitions = parsed.index.definitions_in(range).iter();
-    definitions.filter_map(|definition| hint(parsed, partitioned, definition, style)).take(MOST).collect()
+    let definitions = program.index.definitions_in(range).iter();
+    definitions.filter_map(|definition| hint(text, partitioned, definition, style)).take(MOST).collect()
 }
 
 fn hint(
-    parsed: &Parsed,
+    text: &Text,
     partitioned: &Partitioned,
     definition: &ValueDefinition,
     style: HintStyle,
@@ -83,7 +84,7 @@ fn hint(
         return None;
     }
     Some(InlayHint {
-        position: parsed.text.position(end_of_name(parsed, definition)),
+        position: text.position(end_of_name(text, definition)),
         label: InlayHintLabel::String(labels.join(", ")),
         kind: Some(InlayHintKind::TYPE),
         text_edits: None,
@@ -95,9 +96,9 @@ fn hint(
 }
 
 /// The offset after the name, and after the number of values in `%0:2`.
-fn end_of_name(parsed: &Parsed, definition: &ValueDefinition) -> usize {
+fn end_of_name(text: &Text, definition: &ValueDefinition) -> usize {
     let end = bytes(definition.span).end;
-    let rest = parsed.text.slice(end..parsed.text.as_str().len());
+    let rest = text.slice(end..text.as_str().len());
     match rest.strip_prefix(':').filter(|_| definition.count > 1) {
         Some(rest) => end + 1 + rest.bytes().take_while(u8::is_ascii_digit).count(),
         None => end,

@@ -7,7 +7,8 @@ use shardc::explain::{AxisOrigin, CollectiveReport, SourcePlace, ValueLayout, Va
 use shardc::ir::{Module, OpId, ValueId};
 use shardc::stablehlo::SymbolKind;
 
-use crate::analysis::{Parsed, Partitioned, bytes};
+use crate::analysis::{Partitioned, Program, bytes};
+use crate::text::Text;
 
 /// The number of steps of a propagation path that are shown at each end.
 const STEPS: usize = 3;
@@ -18,9 +19,10 @@ const ITEMS: usize = 8;
 /// The maximum number of characters of a signature.
 const SIGNATURE: usize = 1000;
 
-/// The program of a hover: the parsed text and, if the analysis came that far, the partitioned program.
+/// The program of a hover: the parsed program and, if the analysis came that far, the partitioned program.
 pub(crate) struct Hovered<'a> {
-    pub(crate) parsed: &'a Parsed,
+    pub(crate) text: &'a Text,
+    pub(crate) program: &'a Program,
     pub(crate) partitioned: Option<&'a Partitioned>,
     /// Whether the analysis goes on.
     pub(crate) is_running: bool,
@@ -29,7 +31,7 @@ pub(crate) struct Hovered<'a> {
 impl Hovered<'_> {
     /// The text, as Markdown, for the name at an offset, and the position of the name.
     pub(crate) fn at(&self, offset: usize) -> Option<(String, Range<usize>)> {
-        let index = &self.parsed.index;
+        let index = &self.program.index;
         if let Some(used) = index.use_at(offset) {
             let value = index.definitions().get(used.definition)?.value(used.result);
             let span = bytes(used.span);
@@ -48,7 +50,7 @@ impl Hovered<'_> {
             return Some((text, span));
         }
         if let Some((kind, name, span)) = index.symbol_at(offset)
-            && let Some(module) = &self.parsed.module
+            && let Some(module) = &self.program.module
         {
             let text = match kind {
                 SymbolKind::Function => function(module, name),
@@ -56,15 +58,15 @@ impl Hovered<'_> {
             };
             return text.map(|text| (text, bytes(span)));
         }
-        let (span, op) = self.parsed.op_at(offset)?;
+        let (span, op) = self.program.op_at(offset)?;
         Some((self.operation(op)?, span))
     }
 
     /// A value, which the text at `name` defines or uses. `number` is its index among the values of a definition.
     fn value(&self, value: Option<ValueId>, name: Range<usize>, number: Option<u32>) -> String {
         let number = number.map(|number| format!("#{number}")).unwrap_or_default();
-        let name = format!("{}{number}", self.parsed.text.slice(name));
-        let (Some(value), Some(module)) = (value, &self.parsed.module) else {
+        let name = format!("{}{number}", self.text.slice(name));
+        let (Some(value), Some(module)) = (value, &self.program.module) else {
             return format!("`{name}`\n\nThe program has errors.");
         };
         let ty = module.values.get(value).map(|value| module.types.display(value.ty)).unwrap_or_default();
@@ -100,7 +102,7 @@ impl Hovered<'_> {
 
     /// An operation: its results, and the collectives that it needs.
     fn operation(&self, op: OpId) -> Option<String> {
-        let module = self.parsed.module.as_ref()?;
+        let module = self.program.module.as_ref()?;
         let data = module.ops.get(op)?;
         let mut out = format!("`{}`\n", data.kind.name());
         match self.partitioned {
@@ -122,7 +124,7 @@ impl Hovered<'_> {
     }
 
     fn add_collectives(&self, out: &mut String, op: OpId) {
-        let (Some(module), Some(partitioned)) = (&self.parsed.module, self.partitioned) else { return };
+        let (Some(module), Some(partitioned)) = (&self.program.module, self.partitioned) else { return };
         let Some(data) = module.ops.get(op).filter(|data| data.span.is_some()) else { return };
         let needed: Vec<&CollectiveReport> = partitioned.needed_at(bytes(data.span).start).collect();
         if needed.is_empty() {
@@ -139,13 +141,13 @@ impl Hovered<'_> {
 
     /// The operation that produces a value.
     fn def_op(&self, value: ValueId) -> Option<OpId> {
-        let module = self.parsed.module.as_ref().filter(|module| module.values.is_valid(value))?;
+        let module = self.program.module.as_ref().filter(|module| module.values.is_valid(value))?;
         module.def_op(value)
     }
 
     /// The line of an offset, from 1.
     fn line_of(&self, offset: usize) -> usize {
-        self.parsed.text.position(offset).line as usize + 1
+        self.text.position(offset).line as usize + 1
     }
 }
 

@@ -50,7 +50,8 @@ pub(crate) fn references(index: &SourceIndex, offset: usize, with_definition: bo
 
 /// The functions and meshes.
 pub(crate) fn symbols(parsed: &Parsed) -> Vec<DocumentSymbol> {
-    parsed.index.symbols().iter().map(|symbol| document_symbol(parsed, symbol)).collect()
+    let symbols = parsed.programs().flat_map(|(_, program)| program.index.symbols());
+    symbols.map(|symbol| document_symbol(parsed, symbol)).collect()
 }
 
 #[expect(deprecated, reason = "the struct has no constructor without this field")]

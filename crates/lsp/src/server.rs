@@ -213,10 +213,11 @@ impl Server {
         }
         match update.stage {
             Some(Stage::Parsed(parsed)) => {
-                let has_errors = parsed.module.is_none();
+                let has_errors = !parsed.is_valid();
+                let shown = parsed.programs().any(|(_, program)| !program.errors.is_empty());
                 // Warnings of the previous text stay until the next stage, so that they do not flicker.
-                let shows = has_errors || document.shows_errors;
-                (document.shows_errors, document.is_running) = (has_errors, !has_errors);
+                let shows = shown || document.shows_errors;
+                (document.shows_errors, document.is_running) = (shown, !has_errors);
                 document.parsed = Some(parsed);
                 let waiting = std::mem::take(&mut document.waiting);
                 if shows {
@@ -255,7 +256,8 @@ impl Server {
     /// Sends the diagnostics of a document.
     fn publish(&self, uri: &str) {
         let Some(document) = self.documents.get(uri) else { return };
-        let errors = document.parsed.iter().flat_map(|parsed| &parsed.errors);
+        let programs = document.parsed.iter().flat_map(|parsed| parsed.programs());
+        let errors = programs.flat_map(|(_, program)| &program.errors);
         let found = document.found.0.iter().chain(&document.found.1);
         let all: Vec<&Diagnostic> = errors.chain(found).collect();
         let converted = diagnostics::convert(all, document.text(), &document.uri);
@@ -313,6 +315,14 @@ impl Question<'_> {
         self.param::<Position>("/position").map(|position| self.parsed.text.offset(position))
     }
 
+    /// The references of the name at an offset, in its program.
+    fn references(&self, offset: usize, with_definition: bool) -> Vec<std::ops::Range<usize>> {
+        let program = self.parsed.program_at(offset);
+        let found =
+            program.map(|(_, program)| navigation::references(&program.index, offset, with_definition));
+        found.unwrap_or_default()
+    }
+
     fn location(&self, range: std::ops::Range<usize>) -> Location {
         Location::new(self.document.uri.clone(), self.parsed.text.range(range))
     }
@@ -320,9 +330,11 @@ impl Question<'_> {
 
 fn hover(question: &Question<'_>) -> Result<Value, serde_json::Error> {
     let offset = question.offset()?;
+    let Some((number, program)) = question.parsed.program_at(offset) else { return Ok(Value::Null) };
     let hovered = Hovered {
-        parsed: question.parsed,
-        partitioned: question.document.partitioned.as_deref(),
+        text: &question.parsed.text,
+        program,
+        partitioned: question.document.program(number),
         is_running: question.document.is_running,
     };
     let kind = if question.options.markdown { MarkupKind::Markdown } else { MarkupKind::PlainText };
@@ -334,19 +346,21 @@ fn hover(question: &Question<'_>) -> Result<Value, serde_json::Error> {
 }
 
 fn definition(question: &Question<'_>) -> Result<Value, serde_json::Error> {
-    let found = navigation::definition(&question.parsed.index, question.offset()?);
+    let offset = question.offset()?;
+    let program = question.parsed.program_at(offset);
+    let found = program.and_then(|(_, program)| navigation::definition(&program.index, offset));
     serde_json::to_value(found.map(|range| GotoDefinitionResponse::Scalar(question.location(range))))
 }
 
 fn references(question: &Question<'_>) -> Result<Value, serde_json::Error> {
     let with_definition: Option<bool> = question.param("/context/includeDeclaration")?;
     let offset = question.offset()?;
-    let found = navigation::references(&question.parsed.index, offset, with_definition.unwrap_or(true));
+    let found = question.references(offset, with_definition.unwrap_or(true));
     serde_json::to_value(found.into_iter().map(|range| question.location(range)).collect::<Vec<_>>())
 }
 
 fn highlights(question: &Question<'_>) -> Result<Value, serde_json::Error> {
-    let found = navigation::references(&question.parsed.index, question.offset()?, true);
+    let found = question.references(question.offset()?, true);
     let highlight = |range| DocumentHighlight { range: question.parsed.text.range(range), kind: None };
     serde_json::to_value(found.into_iter().map(highlight).collect::<Vec<_>>())
 }
@@ -357,8 +371,13 @@ fn symbols(question: &Question<'_>) -> Result<Value, serde_json::Error> {
 
 fn inlay_hints(question: &Question<'_>) -> Result<Value, serde_json::Error> {
     let range: lsp_types::Range = question.param("/range")?;
-    let Some(partitioned) = &question.document.partitioned else { return Ok(json!([])) };
-    let text = &question.parsed.text;
+    let text = &*question.parsed.text;
     let range = text.offset(range.start)..text.offset(range.end);
-    serde_json::to_value(hints::hints(question.parsed, partitioned, range, question.options.hints))
+    let mut hints = Vec::new();
+    for (number, program) in question.parsed.programs() {
+        if let Some(partitioned) = question.document.program(number) {
+            hints.extend(hints::hints((text, program), partitioned, range.clone(), question.options.hints));
+        }
+    }
+    serde_json::to_value(hints)
 }

@@ -138,7 +138,7 @@ pub mod stablehlo {
     pub use shardc_stablehlo::{
         PrintForm, PrintOptions, Shardings, SourceIndex, SymbolDefinition, SymbolKind, SymbolUse,
         ValueDefinition, ValueUse, Version, is_bytecode, list_booleans, parse, parse_bytecode, parse_indexed,
-        print,
+        print, split,
     };
 }
 

@@ -172,6 +172,16 @@ impl Client {
         params["diagnostics"].as_array().unwrap().clone()
     }
 
+    /// The next diagnostics that are not empty. Those of a previous text may precede them.
+    pub(crate) fn problems(&mut self) -> Vec<Value> {
+        loop {
+            let found = self.diagnostics();
+            if !found.is_empty() {
+                return found;
+            }
+        }
+    }
+
     pub(crate) fn did_open(&self, uri: &str, text: &str) {
         let document = json!({ "uri": uri, "languageId": "mlir", "version": 1, "text": text });
         self.notify("textDocument/didOpen", json!({ "textDocument": document }));

@@ -88,3 +88,16 @@ fn gspmd_annotations_are_read() {
     assert_eq!(client.hints(2..3), [(2, "2x4".to_owned())]);
     client.shut_down();
 }
+
+#[test]
+fn programs_without_functions_or_in_other_dialects_are_no_errors() {
+    for text in ["", "// only a comment\n", "sdy.mesh @mesh = <[\"a\"=2]>\n"] {
+        let mut client = Client::open(text);
+        assert_eq!(client.diagnostics(), Vec::<Value>::new(), "{text:?}");
+        client.shut_down();
+    }
+    let mut client = Client::open("llvm.func @main(%a: i32) -> i32 {\n  llvm.return %a : i32\n}\n");
+    let found = client.diagnostics();
+    assert_eq!((found.len(), &found[0]["severity"]), (1, &json!(2)), "{found:?}");
+    client.shut_down();
+}

@@ -9,13 +9,7 @@ fn an_edit_breaks_the_program_and_another_repairs_it() {
     assert_eq!(client.hints(3..4), [(3, "8x16".to_owned())]);
     let line = "%0 = stablehlo.dot_general";
     client.did_change(2, &[(range(MATMUL, line), "%0 = stablehlo.dot_gen")]);
-    let broken = loop {
-        // The result of linting the first text may still arrive.
-        let found = client.diagnostics();
-        if !found.is_empty() {
-            break found;
-        }
-    };
+    let broken = client.problems();
     assert_eq!(broken[0]["severity"], 1);
     assert_eq!(client.hints(0..99), [], "a program with errors has no shardings");
     let text = MATMUL.replace(line, "%0 = stablehlo.dot_gen");
@@ -39,8 +33,8 @@ fn full_and_incremental_changes_are_applied_in_order() {
     ];
     client.did_change(2, &changes);
     let expected = first.replacen("@thrice", "@double", 1).replacen("32x64", "64x64", 1);
-    let found = client.diagnostics();
-    assert!(!found.is_empty(), "@double is not defined");
+    let found = client.problems();
+    assert!(found[0]["message"].as_str().unwrap().contains("tensor<64x64xf32>"), "{found:?}");
     let symbol = client.at("textDocument/definition", &position(&expected, "@mesh, "));
     assert_eq!(symbol["range"], range(&expected, "@mesh"));
     let hover = client.hover(&expected, "%x:");
@@ -98,5 +92,25 @@ fn positions_after_other_characters_are_utf16() {
     };
     assert_eq!(found["range"]["start"], used);
     assert_eq!(found["range"]["end"]["character"], column + 5);
+    client.shut_down();
+}
+
+#[test]
+fn several_programs_in_a_text_are_separate() {
+    let text = format!("{MATMUL}// -----\n{MATMUL}// -----\nfunc.func @main(\n");
+    let mut client = Client::open(&text);
+    let found = client.diagnostics();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0]["range"]["start"]["line"].as_u64() >= Some(24), "{found:?}");
+    let hints = client.hints(0..99);
+    assert_eq!(hints.len(), 12);
+    assert_eq!(hints[8], (15, "8x16".to_owned()));
+    // The definition of the same name in the second program.
+    let used = json!({ "line": 16, "character": 20 });
+    let definition = client.at("textDocument/definition", &used);
+    assert_eq!(definition["range"]["start"], json!({ "line": 15, "character": 2 }));
+    let hover = client.at("textDocument/hover", &json!({ "line": 15, "character": 3 }));
+    let hover = hover["contents"]["value"].as_str().unwrap();
+    assert!(hover.contains("at line 16, to %0") && hover.contains("all_reduce"), "{hover}");
     client.shut_down();
 }

@@ -21,6 +21,7 @@
 
 mod attr;
 mod builder;
+pub mod codes;
 mod constant;
 mod diagnostic;
 pub mod discardable;

@@ -80,6 +80,7 @@ fn run(command: &Command, ui: &Ui) -> Result<ExitCode> {
         Command::Lora(args) => commands::lora::run(args, ui),
         Command::Fsdp(args) => commands::fsdp::run(args, ui),
         Command::Checkpoint(args) => commands::checkpoint::run(args, ui),
+        Command::Help { topic } => commands::help::run(topic, ui),
         Command::Completions { shell } => commands::manual::completions(*shell, ui),
         Command::Man { directory } => commands::manual::pages(directory.as_deref(), ui),
         // `main` handles this command earlier, because the child process has no user interface.

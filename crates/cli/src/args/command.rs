@@ -185,6 +185,15 @@ pub(crate) enum Command {
         shardc checkpoint convert pytorch_model.bin -o model.safetensors"
     )]
     Checkpoint(CheckpointArgs),
+    /// Explain a diagnostic code, or print the help of a command
+    #[command(
+        after_help = "Examples:\n  shardc help SH0310\n  shardc help partition\n  shardc help fsdp apply"
+    )]
+    Help {
+        /// A code, or a command with its subcommand
+        #[arg(value_name = "CODE|COMMAND")]
+        topic: Vec<String>,
+    },
     /// Print a shell completion script
     #[command(
         after_help = "Example:\n  shardc completions bash > ~/.local/share/bash-completion/completions/shardc"

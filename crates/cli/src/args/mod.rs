@@ -39,7 +39,13 @@ pub(crate) use strategy::{
 
 /// An SPMD sharding compiler: annotated StableHLO in, the per-device program out.
 #[derive(Debug, Parser)]
-#[command(name = "shardc", version, propagate_version = true, max_term_width = 110)]
+#[command(
+    name = "shardc",
+    version,
+    propagate_version = true,
+    max_term_width = 110,
+    disable_help_subcommand = true
+)]
 #[command(
     after_help = "Example:\n  shardc partition step.mlir -o step.partitioned.mlir --manifest step.json\n\n\
     Exit code: 0 success, 1 the program was rejected or the command failed, 2 wrong usage. The file name - is standard input or output. \

@@ -11,6 +11,7 @@ pub(crate) mod diff;
 pub(crate) mod explain;
 mod fit;
 pub(crate) mod fsdp;
+pub(crate) mod help;
 pub(crate) mod launch;
 pub(crate) mod lint;
 pub(crate) mod lora;

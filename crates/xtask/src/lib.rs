@@ -4,6 +4,7 @@
 
 #![allow(clippy::print_stdout, reason = "the output of these commands is for people")]
 
+pub mod book;
 pub mod capi;
 pub mod check;
 pub mod demo;

@@ -11,8 +11,8 @@ use clap::{Args, Parser, Subcommand};
 use xtask::plugins::Plugin;
 use xtask::workspace::{Workspace, cargo};
 use xtask::{
-    capi, check, demo, dist, features, fuzz, jax_suite, kills, one_build, process, sanitize, setup, sweep,
-    wheel,
+    book, capi, check, demo, dist, features, fuzz, jax_suite, kills, one_build, process, sanitize, setup,
+    sweep, wheel,
 };
 
 #[derive(Parser)]
@@ -20,7 +20,7 @@ use xtask::{
     name = "cargo xtask",
     bin_name = "cargo xtask",
     version,
-    about = "Set-up, demo, tests and benchmarks of shardc"
+    about = "Set-up, demo, tests, documentation and benchmarks of shardc"
 )]
 #[command(after_help = "On a new machine, start with:\n  cargo xtask demo")]
 struct Cli {
@@ -96,6 +96,11 @@ enum Command {
         after_help = "Examples:\n  cargo xtask jax-suite --jax ~/jax --python ~/venv/bin/python\n  cargo xtask jax-suite --jax ~/jax shard_map_test.py -- -k psum\n\nThe tests that are excluded, with their reasons: crates/python/tests/jax_suite/excluded.txt."
     )]
     JaxSuite(jax_suite::JaxSuiteArgs),
+    /// Build the documentation as a book, with mdBook, after checking its pages and links.
+    #[command(
+        after_help = "Examples:\n  cargo xtask book            # target/book/index.html\n  cargo xtask book --check    # only the check"
+    )]
+    Book(book::BookArgs),
     /// Compare the speed of shardc with MLIR and Shardy on the same file, or its partitions with XLA's.
     #[command(disable_help_flag = true)]
     Bench(Forwarded),
@@ -153,6 +158,7 @@ fn main() -> ExitCode {
         Command::JaxSuite(args) => jax_suite::run(&workspace, &args),
         Command::Dist(args) => dist::run(&workspace, &args),
         Command::Capi(args) => capi::run(&workspace, &args),
+        Command::Book(args) => book::run(&workspace, &args),
         Command::Bench(args) => args.run(&workspace, "bench"),
     });
     match done {

@@ -54,10 +54,14 @@
 //! | `s3`, `gcs`, `azure` | checkpoints in object stores |
 //! | `mlir` | programs as MLIR bytecode, which plugins read faster; needs LLVM 22 |
 
-/// Tests that the programs in docs/MODELS.md compile and run.
+/// Tests that the programs in these pages compile and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/MODELS.md")]
-struct Models;
+#[doc = include_str!("../../../docs/tasks/checkpoints.md")]
+#[doc = include_str!("../../../docs/tasks/fsdp.md")]
+#[doc = include_str!("../../../docs/tasks/lora-70b.md")]
+#[doc = include_str!("../../../docs/tasks/sharding-rule.md")]
+struct Pages;
 
 mod adapters;
 mod adopt;

@@ -53,8 +53,8 @@ const RELATIVE_CLAUSES: &[&[&str]] = &[&["What"], &["Of"], &["Where"], &["That",
 /// Directories with sources.
 const SOURCES: &[&str] = &["crates", "examples", "ir", "passes", "runtime", "tests"];
 
-/// Pages with generated tables, whose cells contain texts of the program.
-const GENERATED: &[&str] = &["OPS.md"];
+/// Pages, and folders of pages, with generated tables, whose cells contain texts of the program.
+const GENERATED: &[&str] = &["OPS.md", "results"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -72,7 +72,16 @@ fn place(file: &Path) -> String {
 fn pages() -> Vec<PathBuf> {
     let mut pages =
         vec![root().join("README.md"), root().join("CONTRIBUTING.md"), root().join("CHANGELOG.md")];
-    pages.extend(fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path()));
+    let mut folders = vec![root().join("docs"), root().join("ir/src/codes")];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let is_generated = path.is_dir() && GENERATED.contains(&name(&path).as_str());
+            match path.is_dir() {
+                true => folders.extend((!is_generated).then_some(path)),
+                false => pages.push(path),
+            }
+        }
+    }
     pages.retain(|page| {
         page.extension().is_some_and(|end| end == "md") && !GENERATED.contains(&name(page).as_str())
     });

@@ -1,9 +1,9 @@
-//! Runs every command in a `console` block of docs/GUIDE.md and compares its output with the text after it. `SHARDC_BLESS=1` rewrites the
-//! guide. The commands of README.md have to succeed.
+//! Runs every command in a `console` block of the documentation and compares its output with the text after it: docs/GUIDE.md, the pages of
+//! docs/tasks and the explanations of diagnostic codes. `SHARDC_BLESS=1` rewrites the pages. The commands of README.md have to succeed.
 //!
-//! Commands run in order in one folder, which contains a link to the folder `tests`. An `mlir` block becomes the file `step.mlir` in that
-//! folder, or the file named in a comment in its first line (`// plain.mlir`). Commands that need a missing plugin, or a shardc that writes
-//! bytecode, are skipped and reported; `SHARDC_BLESS` does not change their output in the guide.
+//! The commands of a page run in order in one folder, which contains a link to the folder `tests`. An `mlir` block becomes the file
+//! `step.mlir` in that folder. A block becomes another file if a comment in its first line names it (`// plain.mlir`, `# rules.toml`).
+//! Commands that need a missing plugin are skipped and reported; `SHARDC_BLESS` does not change their output in the pages.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -22,8 +22,17 @@ use shardc_tests::{
 /// The initial content of `step.mlir`, until the guide shows another program.
 const FIRST_STEP: &str = "programs/mlp_dp_tp_train.mlir";
 
-/// Exit codes that a command of the guide may have: success and rejection. Invalid usage and signals are failures.
-const EXPECTED: [i32; 2] = [0, 1];
+/// The user guide, in the repository.
+const GUIDE: &str = "docs/GUIDE.md";
+
+/// Exit codes that a command of a page may have: success and rejection. Invalid usage and signals are failures.
+const EXPECTED: &[i32] = &[0, 1];
+
+/// Exit codes that a command of an explanation may have: some codes are about the command line.
+const EXPECTED_OF_CODES: &[i32] = &[0, 1, 2];
+
+/// Commands that are shown and not run: they install something, or build and run Rust programs that other tests run.
+const SHOWN: &[&str] = &["pip install", "cargo ", "shardc plugin install"];
 
 /// A folder to run commands in.
 struct Folder {
@@ -90,7 +99,7 @@ fn block(text: &str) -> Option<(&str, &str, &str)> {
 }
 
 /// The block with the current output of its commands.
-fn replayed(folder: &Folder, inside: &str) -> String {
+fn replayed(folder: &Folder, inside: &str, expected: &[i32]) -> String {
     let mut out = Vec::new();
     let mut lines = inside.lines().peekable();
     while let Some(line) = lines.next() {
@@ -102,26 +111,42 @@ fn replayed(folder: &Folder, inside: &str) -> String {
             shown.push(line.to_owned());
         }
         out.push(line.to_owned());
+        if SHOWN.iter().any(|start| command.starts_with(start)) {
+            out.extend(shown);
+            continue;
+        }
         if let Some((need, reason)) = folder.lacks(command) {
             skip(need, &format!("{command}: {reason}"));
             out.extend(shown);
             continue;
         }
         let ran = folder.run(command);
-        let expected = ran.code.is_some_and(|code| EXPECTED.contains(&code));
-        assert!(expected, "$ {command}\n{}ended with {:?}", ran.text, ran.code);
+        assert!(
+            ran.code.is_some_and(|code| expected.contains(&code)),
+            "$ {command}\n{}ended with {:?}",
+            ran.text,
+            ran.code
+        );
         out.extend(ran.text.trim_end().lines().map(str::to_owned));
     }
     out.join("\n")
 }
 
-fn guide() -> PathBuf {
-    root().join("../docs/GUIDE.md")
+/// The file that a block becomes: the one that a comment in its first line names, or `step.mlir` for a program.
+fn file_of<'b>(language: &str, inside: &'b str) -> Option<&'b str> {
+    let first = inside.lines().next().unwrap_or_default();
+    let name = first.strip_prefix("// ").or_else(|| first.strip_prefix("# "));
+    let is_file = |name: &&str| {
+        name.split_once('.')
+            .is_some_and(|(stem, end)| !stem.contains(' ') && ["mlir", "toml", "yaml"].contains(&end))
+    };
+    name.filter(is_file).or((language == "mlir").then_some("step.mlir"))
 }
 
-#[test]
-fn commands_print_what_the_guide_shows() {
-    let written = fs::read_to_string(guide()).expect("the guide is in the checkout");
+/// Runs the commands of a page in the repository, and compares their output with the page. Returns the number of commands.
+fn check(page: &str, expected: &[i32]) -> usize {
+    let path = root().join("..").join(page);
+    let written = fs::read_to_string(&path).expect("the page is in the checkout");
     let folder = Folder::new();
     fs::copy(root().join(FIRST_STEP), folder.file("step.mlir")).expect("a program to begin with");
     let bytecode = folder.run("shardc opt step.mlir --emit bytecode -o step.mlirbc");
@@ -129,19 +154,15 @@ fn commands_print_what_the_guide_shows() {
     let (mut truth, mut rest, mut commands) = (String::new(), written.as_str(), 0);
     while !rest.is_empty() {
         if let Some((language, inside, after)) = block(rest) {
-            let now = match language {
-                "console" => {
-                    commands += inside.lines().filter(|line| line.starts_with("$ ")).count();
-                    replayed(&folder, inside)
-                }
-                "mlir" => {
-                    let first = inside.lines().next().unwrap_or_default();
-                    let name = first.strip_prefix("// ").filter(|name| name.ends_with(".mlir"));
-                    fs::write(folder.file(name.unwrap_or("step.mlir")), format!("{inside}\n"))
+            let now = if language == "console" {
+                commands += inside.lines().filter(|line| line.starts_with("$ ")).count();
+                replayed(&folder, inside, expected)
+            } else {
+                if let Some(name) = file_of(language, inside) {
+                    fs::write(folder.file(name), format!("{inside}\n"))
                         .expect("the folder can be written to");
-                    inside.to_owned()
                 }
-                _ => inside.to_owned(),
+                inside.to_owned()
             };
             truth.push_str(&format!("```{language}\n{now}\n```\n"));
             rest = after;
@@ -151,20 +172,48 @@ fn commands_print_what_the_guide_shows() {
             rest = &rest[end..];
         }
     }
-    assert!(commands >= 10, "only {commands} commands were found in the guide");
     if env::var_os("SHARDC_BLESS").is_some() {
-        fs::write(guide(), &truth).expect("the guide can be written");
-        return;
+        fs::write(&path, &truth).expect("the page can be written");
+        return commands;
     }
     let differs = written.lines().zip(truth.lines()).position(|(written, now)| written != now);
     let from = differs.unwrap_or(0).saturating_sub(2);
     let around: Vec<&str> = truth.lines().skip(from).take(20).collect();
     assert!(
         written == truth,
-        "line {} of docs/GUIDE.md is not what is printed (SHARDC_BLESS=1 writes it anew):\n{}",
+        "line {} of {page} is not what is printed (SHARDC_BLESS=1 rewrites it):\n{}",
         from + 3,
         around.join("\n")
     );
+    commands
+}
+
+/// The pages of a folder of the repository.
+fn pages(folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(root().join("..").join(folder)).expect("the folder is in the checkout");
+    let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+    let mut pages: Vec<_> =
+        names.filter(|name| name.ends_with(".md")).map(|name| format!("{folder}/{name}")).collect();
+    pages.sort();
+    pages
+}
+
+#[test]
+fn commands_print_what_the_guide_shows() {
+    let commands = check(GUIDE, EXPECTED);
+    assert!(commands >= 10, "only {commands} commands were found in the guide");
+}
+
+#[test]
+fn commands_print_what_the_pages_of_tasks_show() {
+    let commands: usize = pages("docs/tasks").iter().map(|page| check(page, EXPECTED)).sum();
+    assert!(commands >= 20, "only {commands} commands were found in docs/tasks");
+}
+
+#[test]
+fn commands_print_what_the_explanations_of_codes_show() {
+    let commands: usize = pages("ir/src/codes").iter().map(|page| check(page, EXPECTED_OF_CODES)).sum();
+    assert!(commands >= 30, "only {commands} commands were found in ir/src/codes");
 }
 
 #[test]
@@ -193,7 +242,7 @@ fn commands_of_the_readme_succeed() {
 
 #[test]
 fn the_table_of_lint_has_every_rule() {
-    let guide = fs::read_to_string(guide()).expect("the guide is in the checkout");
+    let guide = fs::read_to_string(root().join("..").join(GUIDE)).expect("the guide is in the checkout");
     for lint in shardc::lint::LINTS {
         let row = format!("| `{}` | {} |", lint.name, lint.code);
         assert!(guide.contains(&row), "docs/GUIDE.md has no row {row}");

@@ -62,7 +62,8 @@ def replayed(text):
 
 class Pages(unittest.TestCase):
     def test_pages_show_what_their_blocks_print(self):
-        for page in sorted((ROOT / "docs/tasks").glob("*.md")) + [ROOT / "crates/python/README.md"]:
+        pages = sorted((ROOT / "docs/tasks").glob("*.md"))
+        for page in [ROOT / "docs/START.md", *pages, ROOT / "crates/python/README.md"]:
             with self.subTest(page.name), tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
                 text = page.read_text()
                 truth = replayed(text)

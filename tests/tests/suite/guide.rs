@@ -1,5 +1,6 @@
-//! Runs every command in a `console` block of the documentation and compares its output with the text after it: docs/GUIDE.md, the pages of
-//! docs/tasks and the explanations of diagnostic codes. `SHARDC_BLESS=1` rewrites the pages. The commands of README.md have to succeed.
+//! Runs every command in a `console` block of the documentation and compares its output with the text after it: docs/GUIDE.md,
+//! docs/START.md, the pages of docs/tasks and the explanations of diagnostic codes. `SHARDC_BLESS=1` rewrites the pages. The commands of
+//! README.md have to succeed.
 //!
 //! The commands of a page run in order in one folder, which contains a link to the folder `tests`. An `mlir` block becomes the file
 //! `step.mlir` in that folder. A block becomes another file if a comment in its first line names it (`// plain.mlir`, `# rules.toml`).
@@ -206,7 +207,9 @@ fn commands_print_what_the_guide_shows() {
 
 #[test]
 fn commands_print_what_the_pages_of_tasks_show() {
-    let commands: usize = pages("docs/tasks").iter().map(|page| check(page, EXPECTED)).sum();
+    let first = ["docs/START.md".to_owned()];
+    let pages = first.into_iter().chain(pages("docs/tasks"));
+    let commands: usize = pages.map(|page| check(&page, EXPECTED)).sum();
     assert!(commands >= 20, "only {commands} commands were found in docs/tasks");
 }
 

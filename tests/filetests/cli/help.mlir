@@ -6,7 +6,7 @@
 // RUN: shardc help RT0101 --format json | FileCheck %s --check-prefix=JSON
 // RUN: shardc help fsdp apply | FileCheck %s --check-prefix=COMMAND
 // RUN: not shardc help SH0320 2>&1 | FileCheck %s --check-prefix=NO-CODE
-// RUN: not shardc help partitoin 2>&1 | FileCheck %s --check-prefix=NO-COMMAND
+// RUN: not shardc help partitio 2>&1 | FileCheck %s --check-prefix=NO-COMMAND
 
 // CODE: SH0310: An operation cannot be sharded along a dimension, so its operand is all-gathered
 // CODE-NEXT: (warning, unsupported)

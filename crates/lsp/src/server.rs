@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
-use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
+use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, RequestId, Response};
 use lsp_types::{
     DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams, DocumentHighlight,
     DocumentSymbolResponse, GotoDefinitionResponse, Hover, HoverContents, Location, MarkupContent,
@@ -25,12 +25,19 @@ use crate::{diagnostics, hints, navigation};
 
 /// Serves one client.
 pub(crate) fn run(connection: &Connection, compiler: &Compiler) -> Result<(), String> {
-    let (id, params) = connection.initialize_start().map_err(|error| error.to_string())?;
+    let (id, params) = connection.initialize_start().map_err(|error| protocol_error(&error))?;
     let client = Client::new(&params);
-    connection.initialize_finish(id, client.initialized()).map_err(|error| error.to_string())?;
+    connection.initialize_finish(id, client.initialized()).map_err(|error| protocol_error(&error))?;
     let (sender, updates) = unbounded();
     let mut server = Server::new(connection.sender.clone(), client, compiler.clone(), sender);
     server.serve(connection, &updates)
+}
+
+/// The error for a client that is gone.
+const CLOSED: &str = "the client closed the connection without `shutdown`";
+
+fn protocol_error(error: &ProtocolError) -> String {
+    if error.channel_is_disconnected() { CLOSED.to_owned() } else { error.to_string() }
 }
 
 /// The method of a request for inlay hints.
@@ -61,7 +68,7 @@ impl Server {
             select! {
                 recv(connection.receiver) -> message => match message {
                     Ok(Message::Request(request)) => {
-                        if connection.handle_shutdown(&request).map_err(|error| error.to_string())? {
+                        if connection.handle_shutdown(&request).map_err(|error| protocol_error(&error))? {
                             return Ok(());
                         }
                         self.request(request);
@@ -72,7 +79,7 @@ impl Server {
                     Ok(Message::Notification(notification)) => self.notification(notification),
                     // The only requests to the client are refreshes, whose responses are empty.
                     Ok(Message::Response(_)) => {}
-                    Err(_) => return Err("the client closed the connection without `shutdown`".to_owned()),
+                    Err(_) => return Err(CLOSED.to_owned()),
                 },
                 recv(updates) -> update => if let Ok(update) = update {
                     self.update(update);

@@ -107,6 +107,10 @@ fn requests_with_text_numbers_are_answered() {
 #[test]
 fn an_end_without_shutdown_is_an_error() {
     assert!(Client::open(MATMUL).hang_up().contains("without `shutdown`"));
+    let (server, client) = shardc_lsp::lsp_server::Connection::memory();
+    drop(client);
+    let error = shardc_lsp::serve(&server, &shardc::Compiler::new()).unwrap_err();
+    assert!(error.to_string().contains("without `shutdown`"), "before `initialize`: {error}");
     let client = Client::start();
     client.notify("exit", Value::Null);
     assert!(client.failed().contains("`exit` without `shutdown`"));

@@ -204,7 +204,9 @@ fn measure(
 
 /// A number of bytes as options accept it, in the largest unit of which it is a multiple: `16128MiB`.
 fn exact(bytes: u64) -> String {
-    let unit = [(30, "GiB"), (20, "MiB"), (10, "KiB")].into_iter().find(|(bits, _)| bytes % (1 << bits) == 0);
+    let unit = [(30, "GiB"), (20, "MiB"), (10, "KiB")]
+        .into_iter()
+        .find(|&(bits, _)| bytes.is_multiple_of(1 << bits));
     unit.map_or_else(|| bytes.to_string(), |(bits, unit)| format!("{}{unit}", bytes >> bits))
 }
 

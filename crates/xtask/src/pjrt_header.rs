@@ -1,6 +1,9 @@
 //! OpenXLA's header of the PJRT C API, for the example in C++. The crate `pjrt-sys` has it.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -27,9 +30,9 @@ pub fn folder(workspace: &Workspace) -> Result<PathBuf> {
     }
     let json = process::output(cargo().current_dir(&package).args(["metadata", "--format-version", "1"]))?;
     let metadata: Value = serde_json::from_str(&json).context("reading cargo metadata")?;
-    let packages = metadata["packages"].as_array().into_iter().flatten();
-    let found = packages.filter(|package| package["name"] == "pjrt-sys");
-    let root = found
-        .filter_map(|package| PathBuf::from(package["manifest_path"].as_str()?).parent().map(PathBuf::from));
-    Ok(root.last().context("cargo metadata does not list pjrt-sys")?.join("include/xla/pjrt/c"))
+    let mut packages = metadata["packages"].as_array().into_iter().flatten();
+    let found = packages.find(|package| package["name"] == "pjrt-sys");
+    let manifest = found.and_then(|package| package["manifest_path"].as_str());
+    let root = manifest.and_then(|path| Path::new(path).parent());
+    Ok(root.context("cargo metadata does not list pjrt-sys")?.join("include/xla/pjrt/c"))
 }

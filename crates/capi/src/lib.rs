@@ -4,6 +4,8 @@
 //! it for C++. The functions are in [`ffi`]; the other modules are what they do, in safe Rust. Programs are read and compiled on a thread of
 //! their own, whose stack is large enough for deeply nested programs; a panic there is an internal error (SH0902) of the call.
 
+#![allow(unreachable_pub, reason = "cbindgen writes public items to the header")]
+
 mod diagnostics;
 mod failure;
 mod ffi;

@@ -25,11 +25,22 @@ namespace {
   std::exit(1);
 }
 
+// The arguments of a function of PJRT. A plugin that is newer than the header expects members that the header does not have, and rejects a smaller
+// struct; zero is the default of each member.
+template <typename Args> struct Padded : Args {
+  char newer[128];
+};
+
+template <typename Args> Padded<Args> arguments() {
+  Padded<Args> args = {};
+  args.struct_size = sizeof args;
+  return args;
+}
+
 // Ends the program with the message of an error of the plugin.
 void check(const PJRT_Api *api, PJRT_Error *error) {
   if (error == nullptr) return;
-  PJRT_Error_Message_Args args = {};
-  args.struct_size = PJRT_Error_Message_Args_STRUCT_SIZE;
+  auto args = arguments<PJRT_Error_Message_Args>();
   args.error = error;
   api->PJRT_Error_Message(&args);
   fail(std::string_view(args.message, args.message_size));
@@ -41,8 +52,7 @@ const PJRT_Api *load(const char *plugin) {
   auto get = reinterpret_cast<const PJRT_Api *(*)()>(dlsym(library, "GetPjrtApi"));
   if (get == nullptr) fail("the library is no PJRT plugin");
   const PJRT_Api *api = get();
-  PJRT_Plugin_Initialize_Args args = {};
-  args.struct_size = PJRT_Plugin_Initialize_Args_STRUCT_SIZE;
+  auto args = arguments<PJRT_Plugin_Initialize_Args>();
   check(api, api->PJRT_Plugin_Initialize(&args));
   return api;
 }
@@ -56,8 +66,7 @@ PJRT_Client *connect(const PJRT_Api *api, int64_t devices) {
   count.type = PJRT_NamedValue_kInt64;
   count.int64_value = devices;
   count.value_size = 1;
-  PJRT_Client_Create_Args args = {};
-  args.struct_size = PJRT_Client_Create_Args_STRUCT_SIZE;
+  auto args = arguments<PJRT_Client_Create_Args>();
   args.create_options = &count;
   args.num_options = 1;
   check(api, api->PJRT_Client_Create(&args));
@@ -84,8 +93,7 @@ PJRT_LoadedExecutable *compile(const PJRT_Api *api, PJRT_Client *client, std::st
   program.format = "mlir";
   program.format_size = 4;
   std::string options = compile_options(devices);
-  PJRT_Client_Compile_Args args = {};
-  args.struct_size = PJRT_Client_Compile_Args_STRUCT_SIZE;
+  auto args = arguments<PJRT_Client_Compile_Args>();
   args.client = client;
   args.program = &program;
   args.compile_options = options.data();
@@ -116,18 +124,15 @@ int main(int argc, char **argv) {
   size_t devices = partitioned->num_devices();
   PJRT_Client *client = connect(api, static_cast<int64_t>(devices));
   PJRT_LoadedExecutable *executable = compile(api, client, *code, devices);
-  PJRT_LoadedExecutable_AddressableDevices_Args addressable = {};
-  addressable.struct_size = PJRT_LoadedExecutable_AddressableDevices_Args_STRUCT_SIZE;
+  auto addressable = arguments<PJRT_LoadedExecutable_AddressableDevices_Args>();
   addressable.executable = executable;
   check(api, api->PJRT_LoadedExecutable_AddressableDevices(&addressable));
   std::cout << partitioned->manifest() << "\ncompiled for " << addressable.num_addressable_devices << " devices\n";
 
-  PJRT_LoadedExecutable_Destroy_Args executable_args = {};
-  executable_args.struct_size = PJRT_LoadedExecutable_Destroy_Args_STRUCT_SIZE;
+  auto executable_args = arguments<PJRT_LoadedExecutable_Destroy_Args>();
   executable_args.executable = executable;
   check(api, api->PJRT_LoadedExecutable_Destroy(&executable_args));
-  PJRT_Client_Destroy_Args client_args = {};
-  client_args.struct_size = PJRT_Client_Destroy_Args_STRUCT_SIZE;
+  auto client_args = arguments<PJRT_Client_Destroy_Args>();
   client_args.client = client;
   check(api, api->PJRT_Client_Destroy(&client_args));
   return 0;

@@ -136,7 +136,7 @@ static void reports(void) {
   shardc_options options = sharded(specs, 2);
   shardc_report *report = NULL;
   check(shardc_explain(module, &options, text(""), &report));
-  CHECK(contains(shardc_report_text(report), "all-reduce"));
+  CHECK(contains(shardc_report_text(report), "all_reduce"));
   CHECK(contains(shardc_report_json(report), "{"));
   CHECK(contains(shardc_report_html(report), "<html"));
   shardc_report_free(report);

@@ -55,7 +55,7 @@ void partitions() {
   CHECK(contains(take(partitioned.write(SHARDC_PER_DEVICE, SHARDC_TEXT)), "all_reduce"));
   CHECK(contains(partitioned.manifest(), "local_shape"));
   CHECK(partitioned.warnings().empty() == partitioned.warning_text().empty());
-  CHECK(contains(take(module.explain(options())).text(), "all-reduce"));
+  CHECK(contains(take(module.explain(options())).text(), "all_reduce"));
   CHECK(contains(take(module.plan(options())).json(), "memory"));
   CHECK(contains(take(module.lint(options())).json(), "findings"));
   std::vector<shardc::Diagnostic> warnings;

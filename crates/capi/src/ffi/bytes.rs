@@ -28,11 +28,6 @@ impl Bytes {
         Bytes { data: bytes.as_ptr(), size: bytes.len() }
     }
 
-    /// The bytes of a text that outlives the call.
-    pub(super) fn of_str(text: &str) -> Bytes {
-        Bytes { data: text.as_ptr(), size: text.len() }
-    }
-
     /// Borrows the bytes.
     ///
     /// # Safety

@@ -9,10 +9,14 @@ use shardc::rules::{CustomCall, Notation, RuleError};
 use super::borrow;
 use super::bytes::Bytes;
 use crate::options::Rule;
+use crate::text::Text;
 
 /// A custom call whose rule is asked for. It is valid during the callback.
 pub struct Call<'m> {
     call: &'m CustomCall<'m>,
+    target: Text,
+    /// The attributes that the callback has read.
+    attributes: Vec<Text>,
     answer: Option<Result<String, String>>,
 }
 
@@ -47,7 +51,8 @@ unsafe impl Sync for Callback {}
 
 impl Callback {
     fn rule(self, call: &CustomCall<'_>) -> Result<CallRule, RuleError> {
-        let mut asked = Call { call, answer: None };
+        let target = call.target().to_owned().into();
+        let mut asked = Call { call, target, attributes: Vec::new(), answer: None };
         (self.function)(self.user_data, &raw mut asked);
         match asked.answer {
             None => Ok(CallRule::Unknown),
@@ -73,7 +78,7 @@ impl CRule {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn shardc_call_target(call: *const Call<'_>) -> Bytes {
     // SAFETY: as the header requires of callers.
-    unsafe { borrow(call, "the call") }.map_or(Bytes::NONE, |asked| Bytes::of_str(asked.call.target()))
+    unsafe { borrow(call, "the call") }.map_or(Bytes::NONE, |asked| Bytes::of(&asked.target))
 }
 
 /// The number of operands.
@@ -119,12 +124,15 @@ pub unsafe extern "C" fn shardc_call_result_shape(
 
 /// The text of a string attribute such as `backend_config`, or an attribute of another dialect as written; empty if there is none.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn shardc_call_attribute(call: *const Call<'_>, name: Bytes) -> Bytes {
-    // SAFETY: as the header requires of callers.
-    let (asked, name) = unsafe { (borrow(call, "the call"), name.text("the name")) };
-    let (Ok(asked), Ok(name)) = (asked, name) else { return Bytes::NONE };
+pub unsafe extern "C" fn shardc_call_attribute(call: *mut Call<'_>, name: Bytes) -> Bytes {
+    // SAFETY: as the header requires of callers; the callback has the only reference.
+    let (asked, name) = unsafe { (call.as_mut(), name.text("the name")) };
+    let (Some(asked), Ok(name)) = (asked, name) else { return Bytes::NONE };
     match asked.call.attr(name) {
-        Some(Attr::Str(text) | Attr::Raw(text) | Attr::Symbol(text)) => Bytes::of_str(text),
+        Some(Attr::Str(text) | Attr::Raw(text) | Attr::Symbol(text)) => {
+            asked.attributes.push(text.to_string().into());
+            asked.attributes.last().map_or(Bytes::NONE, Bytes::of)
+        }
         _ => Bytes::NONE,
     }
 }

@@ -31,6 +31,17 @@ impl Purpose {
         }
     }
 
+    /// The word for the purpose of an axis of a user's mesh.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Purpose::Node => "node",
+            Purpose::Data => "data",
+            Purpose::Expert => "expert",
+            Purpose::Context => "context",
+            Purpose::Tensor => "tensor",
+        }
+    }
+
     /// The names by which strategies recognize the purpose of an axis.
     fn names(self, sharding: Sharding) -> &'static [&'static str] {
         match self {
@@ -44,6 +55,9 @@ impl Purpose {
     }
 }
 
+/// The words for the strategy of a candidate that adds nothing to the annotations of the program.
+pub(super) const AS_ANNOTATED: &str = "as annotated";
+
 /// The axes that shard each dimension of a tensor, as indices into the axes of the mesh.
 pub(super) type Dims = Vec<Vec<usize>>;
 
@@ -52,6 +66,8 @@ pub(super) type Dims = Vec<Vec<usize>>;
 pub(super) struct Candidate {
     /// Purpose and size of each axis, major to minor.
     pub(super) axes: Vec<(Purpose, i64)>,
+    /// Whether no strategy is applied: the program keeps its annotations, and propagation decides on what they leave open.
+    pub(super) as_annotated: bool,
     pub(super) sharding: Sharding,
     pub(super) activation_checkpointing: bool,
     pub(super) sequence_parallel: bool,
@@ -66,6 +82,7 @@ impl Candidate {
     pub(super) fn new(axes: Vec<(Purpose, i64)>, sharding: Sharding) -> Candidate {
         Candidate {
             axes,
+            as_annotated: false,
             sharding,
             activation_checkpointing: false,
             sequence_parallel: false,
@@ -85,9 +102,9 @@ impl Candidate {
         mesh
     }
 
-    /// The candidate with the other order of propagation.
-    pub(super) fn with_other_priorities(&self) -> Candidate {
-        Candidate { batch_first: !self.batch_first, ..self.clone() }
+    /// The candidate with the other order of propagation; `None` if no strategy sets the order.
+    pub(super) fn with_other_priorities(&self) -> Option<Candidate> {
+        (!self.as_annotated).then(|| Candidate { batch_first: !self.batch_first, ..self.clone() })
     }
 
     /// Whether the candidate has one axis and no strategy: each program has at least these candidates.
@@ -111,8 +128,11 @@ impl Candidate {
         }
     }
 
-    /// The strategy in the words of `--fsdp`.
+    /// The strategy in the words of `--fsdp`, or [`AS_ANNOTATED`].
     pub(super) fn words(&self) -> String {
+        if self.as_annotated {
+            return AS_ANNOTATED.to_owned();
+        }
         let mut words = vec![match self.sharding {
             Sharding::FullShard => "full_shard",
             Sharding::ShardGradOp => "shard_grad_op",
@@ -131,11 +151,11 @@ impl Candidate {
     }
 
     /// The number of decisions: axes of the mesh, groups that are sharded, whether others are replicated, and settings that are not those of data
-    /// parallelism.
+    /// parallelism. The absence of a strategy is one decision less.
     pub(super) fn complexity(&self) -> usize {
         let is_sharded = |dims: &&Dims| dims.iter().any(|axes| !axes.is_empty());
         let sharded = self.placed.values().filter(is_sharded).count();
-        self.axes.len()
+        (self.axes.len() - usize::from(self.as_annotated && !self.axes.is_empty()))
             + sharded
             + usize::from(sharded < self.placed.len())
             + usize::from(self.sharding != Sharding::NoShard)
@@ -147,6 +167,14 @@ impl Candidate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn annotations_are_simpler_than_a_strategy() {
+        let strategy = Candidate::new(vec![(Purpose::Data, 8)], Sharding::NoShard);
+        let annotated = Candidate { as_annotated: true, ..strategy.clone() };
+        assert!(annotated.complexity() < strategy.complexity());
+        assert_eq!((annotated.words().as_str(), annotated.with_other_priorities()), (AS_ANNOTATED, None));
+    }
 
     #[test]
     fn axis_names_determine_purposes() {

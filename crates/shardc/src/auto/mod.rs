@@ -37,6 +37,8 @@
 
 mod bound;
 mod candidate;
+mod choices;
+mod given;
 mod groups;
 mod moves;
 mod problem;
@@ -51,7 +53,7 @@ use std::sync::Arc;
 use shardc_ir::{Mesh, Module};
 use shardc_target::Target;
 
-pub use report::{ArgumentReport, AutoReport, ChoiceReport, ScoreReport, TriedReport};
+pub use report::{ArgumentReport, AutoReport, ChoiceReport, KeptReport, ScoreReport, TriedReport};
 
 use crate::{Annotation, Compiler, Error};
 use problem::Problem;

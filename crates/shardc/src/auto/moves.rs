@@ -19,14 +19,14 @@ const BASES: [Sharding; 2] = [Sharding::FullShard, Sharding::NoShard];
 const SHARDINGS: [Sharding; 4] =
     [Sharding::NoShard, Sharding::Zero1, Sharding::ShardGradOp, Sharding::FullShard];
 
-/// The candidates that a search begins with: meshes with one or two axes, or all purposes of the axes of a given mesh; and a replicated
-/// program.
+/// The candidates that a search begins with: the program as it is annotated; meshes with one or two axes, or all purposes of the axes of a given
+/// mesh; and a replicated program.
 pub(super) fn seeds(problem: &Problem) -> Vec<Candidate> {
     let meshes = match problem.mesh {
         Some(mesh) => assigned(&problem.purposes, &problem.module.meshes[mesh]),
         None => meshes(&problem.purposes, problem.target.num_devices() as i64),
     };
-    let mut seeds = Vec::new();
+    let mut seeds: Vec<Candidate> = problem.as_annotated().into_iter().collect();
     // Parameters are all-gathered before their use, or kept whole; forward programs have both choices too.
     for axes in &meshes {
         seeds.extend(BASES.map(|sharding| Candidate::new(axes.clone(), sharding)));
@@ -76,6 +76,9 @@ fn assigned(purposes: &[Purpose], mesh: &Mesh) -> Vec<Vec<(Purpose, i64)>> {
 
 /// Candidates that differ in the strategy or in a factor of the mesh.
 pub(super) fn neighbors(problem: &Problem, candidate: &Candidate, fits: bool) -> Vec<Candidate> {
+    if candidate.as_annotated {
+        return Vec::new();
+    }
     let mut found = strategies(problem, candidate, fits);
     if problem.mesh.is_none() {
         found.extend(split_nodes(&problem.target, candidate));
@@ -93,7 +96,7 @@ fn strategies(problem: &Problem, candidate: &Candidate, fits: bool) -> Vec<Candi
             found.push(Candidate { activation_checkpointing, ..candidate.clone() });
         }
     }
-    found.push(candidate.with_other_priorities());
+    found.extend(candidate.with_other_priorities());
     if candidate.size(Purpose::Tensor) > 1 {
         found.push(Candidate { sequence_parallel: !candidate.sequence_parallel, ..candidate.clone() });
     }
@@ -165,6 +168,9 @@ pub(super) fn placements(
     candidate: &Candidate,
     dims: &[Option<Dims>],
 ) -> Vec<BTreeMap<usize, Dims>> {
+    // A group that the annotations leave open may also be replicated.
+    let is_open = |i: usize| candidate.as_annotated && dims.get(i).is_some_and(Option::is_none);
+    let open: Vec<bool> = (0..problem.groups.len()).map(is_open).collect();
     let dims: Vec<Dims> = problem
         .groups
         .iter()
@@ -196,7 +202,7 @@ pub(super) fn placements(
             let without = without(&dims[i], axis);
             let along =
                 (0..group.shape.len()).filter_map(|at| along(&dims[i], &group.shape, (axis, at), candidate));
-            let changed = along.chain([without]).filter(|next| *next != dims[i]);
+            let changed = along.chain([without]).filter(|next| open[i] || *next != dims[i]);
             found.extend(changed.map(|next| BTreeMap::from([(i, next)])));
         }
     }

@@ -13,7 +13,8 @@ use shardc_target::Target;
 
 use super::AutoOptions;
 use super::candidate::{Candidate, Dims, Purpose};
-use super::groups::{Group, groups};
+use super::given::Given;
+use super::groups::{Axes, Group, axes, groups};
 use crate::plan::wrong_devices;
 use crate::{Annotation, Compiler, Error};
 
@@ -25,6 +26,10 @@ pub(super) struct Problem {
     pub(super) func: FuncId,
     pub(super) roles: Roles,
     pub(super) groups: Vec<Group>,
+    /// The shardings that are kept.
+    pub(super) given: Given,
+    /// Whether the program has annotations itself, which [`AutoOptions::ignores_shardings`] would remove.
+    pub(super) is_annotated: bool,
     pub(super) target: Arc<Target>,
     /// Bytes of memory of a device; 0 if unlimited.
     pub(super) limit: u64,
@@ -57,6 +62,18 @@ pub(super) struct Score {
     pub(super) fits: bool,
 }
 
+impl Score {
+    /// Whether estimates differ by so little that a report calls them equal.
+    pub(super) fn is_close(&self, other: &Score) -> bool {
+        const LEAST: f64 = 1e-3;
+        let is_close = |a: f64, b: f64| (a - b).abs() <= LEAST * b.abs();
+        is_close(self.seconds, other.seconds)
+            && is_close(self.communication, other.communication)
+            && is_close(self.memory as f64, other.memory as f64)
+            && self.fits == other.fits
+    }
+}
+
 impl Problem {
     pub(super) fn new(
         compiler: &Compiler,
@@ -71,6 +88,8 @@ impl Problem {
             forget_shardings(&mut module).map_err(Error::Diagnostics)?;
         }
         let own = module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal());
+        let Some(entry) = module.entry() else { return Err(module.no_entry().into()) };
+        let is_annotated = Given::of(&module, entry, &[]).is_any();
         let mesh = match (&options.mesh, own) {
             (Some(given), Some(own)) => {
                 replace_mesh(&mut module, given).map_err(Error::Diagnostics)?;
@@ -114,11 +133,24 @@ impl Problem {
             annotate_on(&mut seen, any, &unsharded).map_err(Error::Diagnostics)?;
         }
         let groups = groups(&seen, func, &roles);
+        let given = Given::of(&seen, func, &groups);
         let compiler = compiler.clone().target(Arc::clone(&target));
         let limit = options.limit();
         let purposes = vec![Purpose::Data];
-        let mut problem =
-            Problem { compiler, module, func, roles, groups, target, limit, mesh, purposes, unsharded };
+        let mut problem = Problem {
+            compiler,
+            module,
+            func,
+            roles,
+            groups,
+            given,
+            is_annotated,
+            target,
+            limit,
+            mesh,
+            purposes,
+            unsharded,
+        };
         problem.purposes.extend(problem.effective_purposes());
         Ok(problem)
     }
@@ -152,12 +184,25 @@ impl Problem {
         self.roles.loss.is_some()
     }
 
+    /// The program as it is annotated, if it has a mesh and annotations: the candidate that is estimated as [`Compiler::plan`] does.
+    pub(super) fn as_annotated(&self) -> Option<Candidate> {
+        let mesh = &self.module.meshes[self.mesh.filter(|_| self.given.is_any())?];
+        let axes = mesh.axes.iter().map(|(name, &size)| (Purpose::of_name(name), size)).collect();
+        Some(Candidate { as_annotated: true, ..Candidate::new(axes, Sharding::NoShard) })
+    }
+
     /// Annotates the program according to a candidate. With `user_names`, the axes of a mesh of the user keep their names.
     ///
     /// # Errors
     /// The errors of the strategy.
     pub(super) fn annotated(&self, candidate: &Candidate, user_names: bool) -> Result<Annotated, Error> {
         let mut module = self.module.clone();
+        if let Some(mesh) = self.mesh.filter(|_| candidate.as_annotated) {
+            for (&group, dims) in &candidate.placed {
+                self.place(&mut module, mesh, &self.groups[group], dims);
+            }
+            return Ok(Annotated { module, is_effective: true });
+        }
         let mut mesh = candidate.mesh();
         let id = match self.mesh {
             Some(id) => {
@@ -234,6 +279,15 @@ impl Problem {
             Some(sharding.dims.iter().map(axes).collect())
         };
         self.groups.iter().map(of).collect()
+    }
+
+    /// The axes that shard the arguments and results of an annotated program; `None` for open ones.
+    pub(super) fn axes_of(&self, module: &Module) -> Vec<Axes> {
+        let func = &module.funcs[self.func];
+        let args = func.body.map(|body| module.regions[body].args.as_slice()).unwrap_or_default();
+        let args = args.iter().map(|&arg| module.shardings.of(arg));
+        let results = func.res_shardings.iter().map(|sharding| sharding.expand());
+        args.chain(results).map(|sharding| axes(module, sharding)).collect()
     }
 
     /// The sharding of the first member of a group in an annotated program.

@@ -10,6 +10,7 @@ use shardc_strategy::Role;
 use super::AutoOptions;
 use super::bound::bound;
 use super::candidate::{Candidate, Dims, Purpose};
+use super::choices::choices;
 use super::groups::Group;
 use super::problem::{Problem, Score};
 use super::search::Search;
@@ -18,6 +19,9 @@ use crate::spec_text::{dims_text, spec_text};
 
 /// The number of candidates that are listed.
 const LISTED: usize = 8;
+
+/// The partition spec of an argument or result that is open in all dimensions.
+pub(super) const OPEN: &str = "-,...";
 
 /// The result of a search, in version 1 of the format.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -32,8 +36,11 @@ pub struct AutoReport {
     pub devices: usize,
     /// The mesh that was chosen or given: `fsdp=8,tensor=2`.
     pub mesh: String,
-    /// The strategy in the words of `--fsdp`, which reproduces all shardings if `placed` is empty.
+    /// The strategy in the words of `--fsdp`, which reproduces all shardings if `placed` is empty; `as annotated` if the annotations of the
+    /// program are kept without a strategy for the rest.
     pub strategy: String,
+    /// The given shardings, which the search keeps.
+    pub kept: KeptReport,
     /// Whether the annotations of the batch are propagated before those of parameters, as in the strategy; otherwise all are propagated together.
     pub batch_first: bool,
     /// Whether each device computes the whole program.
@@ -58,7 +65,7 @@ pub struct AutoReport {
     pub gap: Option<f64>,
     /// The number of candidates that were evaluated.
     pub evaluated: usize,
-    /// Whether all shardings of arguments along whole axes of the mesh were evaluated.
+    /// Whether all shardings along whole axes of the mesh were evaluated, of the arguments and results without a given sharding.
     pub is_exhaustive: bool,
     /// The choices, each with the best alternative.
     pub choices: Vec<ChoiceReport>,
@@ -66,6 +73,37 @@ pub struct AutoReport {
     pub arguments: Vec<ArgumentReport>,
     /// The candidate that was chosen, and the best others, best first. Others with equal estimates on a mesh are left out.
     pub tried: Vec<TriedReport>,
+}
+
+/// The number of given shardings, which a search keeps. Scalars are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct KeptReport {
+    /// Arguments with a given sharding.
+    pub arguments: usize,
+    /// All arguments.
+    pub all_arguments: usize,
+    /// Results with a given sharding.
+    pub results: usize,
+    /// All results.
+    pub all_results: usize,
+    /// Whether values within the program have given shardings.
+    pub is_within: bool,
+    /// Whether some are annotations of the program, so that [`AutoOptions::ignores_shardings`] changes the result.
+    pub is_annotated: bool,
+}
+
+impl KeptReport {
+    /// Whether there is a given sharding.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        self.is_within || self.arguments + self.results > 0
+    }
+
+    /// Whether all arguments and results have a given sharding.
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        self.arguments == self.all_arguments && self.results == self.all_results
+    }
 }
 
 /// The estimates for a candidate.
@@ -116,7 +154,7 @@ pub struct ArgumentReport {
 pub struct TriedReport {
     /// The mesh.
     pub mesh: String,
-    /// The axes that are not used as their names indicate: `model as data`.
+    /// The axes that are not used as their names indicate: `model as data`. The second one is a purpose.
     pub uses: Vec<String>,
     /// The strategy in the words of `--fsdp`.
     pub strategy: String,
@@ -157,8 +195,16 @@ pub(super) fn report(
         devices: problem.target.num_devices(),
         mesh: mesh_text(problem, best),
         strategy: best.words(),
+        kept: KeptReport {
+            arguments: problem.given.arguments.0,
+            all_arguments: problem.given.arguments.1,
+            results: problem.given.results.0,
+            all_results: problem.given.results.1,
+            is_within: problem.given.is_within,
+            is_annotated: problem.is_annotated,
+        },
         batch_first: best.batch_first,
-        is_replicated: is_replicated(module),
+        is_replicated: !best.as_annotated && is_replicated(module),
         placed: placed.collect(),
         fits: score.is_some_and(|score| score.fits),
         memory: score.map_or(0, |score| score.memory),
@@ -177,11 +223,11 @@ pub(super) fn report(
 }
 
 /// The mesh of a candidate, with the user's names if the user fixed it.
-fn mesh_of(problem: &Problem, candidate: &Candidate) -> Mesh {
+pub(super) fn mesh_of(problem: &Problem, candidate: &Candidate) -> Mesh {
     problem.mesh.map_or_else(|| candidate.mesh(), |own| problem.module.meshes[own].clone())
 }
 
-fn mesh_text(problem: &Problem, candidate: &Candidate) -> String {
+pub(super) fn mesh_text(problem: &Problem, candidate: &Candidate) -> String {
     MeshSpec::from(&mesh_of(problem, candidate)).to_string()
 }
 
@@ -196,7 +242,7 @@ fn arguments(problem: &Problem, module: &Module) -> Vec<ArgumentReport> {
             role: role_text(problem, group.role),
             shape: group.shape.clone(),
             spec: sharding.map_or_else(
-                || "-,...".to_owned(),
+                || OPEN.to_owned(),
                 |sharding| spec_text(sharding, &module.meshes[sharding.mesh]),
             ),
             is_fixed: group.is_fixed,
@@ -235,16 +281,23 @@ fn is_replicated(module: &Module) -> bool {
     !args.chain(results).any(is_sharded)
 }
 
-/// The candidates that are listed.
+/// The candidates that are listed. The program as it is annotated is always one.
 fn tried(problem: &Problem, search: &Search<'_>, best: &Candidate) -> Vec<TriedReport> {
-    let chosen = search.score(best).map(|score| (best, score));
-    let others = search.ranked().into_iter().filter(|(candidate, _)| *candidate != best);
-    let mut rows: Vec<TriedReport> = Vec::new();
-    for (candidate, score) in chosen.into_iter().chain(others) {
+    let annotated = problem.as_annotated();
+    let ranked: Vec<_> = search.ranked().into_iter().enumerate().collect();
+    let is =
+        |wanted: Option<&Candidate>| ranked.iter().find(|(_, (candidate, _))| Some(*candidate) == wanted);
+    let others = ranked
+        .iter()
+        .filter(|(_, (candidate, _))| *candidate != best && Some(*candidate) != annotated.as_ref());
+    let first = is(annotated.as_ref()).filter(|(_, (candidate, _))| *candidate != best);
+    let mut rows: Vec<(usize, TriedReport)> = Vec::new();
+    for &(rank, (candidate, score)) in is(Some(best)).into_iter().chain(first).chain(others) {
         let mesh = mesh_text(problem, candidate);
         let score = ScoreReport::from(score);
-        if rows.len() < LISTED && !rows.iter().any(|row| row.mesh == mesh && row.score == score) {
-            rows.push(TriedReport {
+        let is_new = || !rows.iter().any(|(_, row)| row.mesh == mesh && row.score == score);
+        if rows.len() < LISTED && (Some(candidate) == annotated.as_ref() || is_new()) {
+            let row = TriedReport {
                 mesh,
                 uses: other_uses(problem, candidate),
                 strategy: candidate.words(),
@@ -252,22 +305,28 @@ fn tried(problem: &Problem, search: &Search<'_>, best: &Candidate) -> Vec<TriedR
                 batch_first: candidate.batch_first,
                 placed: placed_texts(problem, candidate),
                 score,
-            });
+            };
+            rows.push((rank, row));
         }
     }
-    rows
+    rows.sort_by_key(|(rank, row)| (!row.is_chosen, *rank));
+    rows.into_iter().map(|(_, row)| row).collect()
 }
 
 /// The axes of a given mesh that are not used as their names indicate.
 fn other_uses(problem: &Problem, candidate: &Candidate) -> Vec<String> {
+    if problem.mesh.is_none() {
+        return Vec::new();
+    }
     let own = mesh_of(problem, candidate).axes;
-    let purposes = candidate.mesh().axes;
-    let axes = own.keys().zip(purposes.keys()).zip(&candidate.axes);
-    let others = axes.filter(|((name, _), (purpose, _))| Purpose::of_name(name) != *purpose);
-    others
-        .filter(|_| problem.mesh.is_some())
-        .map(|((name, purpose), _)| format!("{name} as {purpose}"))
-        .collect()
+    let axes = own.keys().zip(&candidate.axes);
+    let others = axes.filter(|(name, (purpose, _))| Purpose::of_name(name) != *purpose);
+    others.map(|(name, axis)| use_text(name, axis.0)).collect()
+}
+
+/// An axis of a given mesh, with its purpose if that is not the one of its name: `model as data`.
+pub(super) fn use_text(name: &str, purpose: Purpose) -> String {
+    if Purpose::of_name(name) == purpose { name.to_owned() } else { format!("{name} as {}", purpose.word()) }
 }
 
 /// The groups whose sharding is not that of the strategy, with their shardings.
@@ -280,66 +339,15 @@ fn placed_texts(problem: &Problem, candidate: &Candidate) -> Vec<String> {
 }
 
 /// The name of the first member of a group, folded with those that differ only in numbers.
-fn first_name(problem: &Problem, group: &Group) -> String {
+pub(super) fn first_name(problem: &Problem, group: &Group) -> String {
     let names = names(problem, group);
     let folded = fold(names.iter().map(String::as_str));
     folded.first().map_or_else(String::new, |folded| folded.text.clone())
 }
 
 /// A sharding along axes of the mesh as a partition spec.
-fn placement_text(problem: &Problem, candidate: &Candidate, dims: &Dims) -> String {
+pub(super) fn placement_text(problem: &Problem, candidate: &Candidate, dims: &Dims) -> String {
     let dims: Vec<Vec<AxisRef>> =
         dims.iter().map(|axes| axes.iter().map(|&axis| AxisRef::whole(axis)).collect()).collect();
     dims_text(dims.iter().map(Vec::as_slice), &mesh_of(problem, candidate))
-}
-
-/// The choices, each with the best evaluated candidate that differs in it.
-fn choices(problem: &Problem, search: &Search<'_>, best: &Candidate) -> Vec<ChoiceReport> {
-    let ranked = search.ranked();
-    let mut choices = Vec::new();
-    let mut choice =
-        |what: &str, differs: &dyn Fn(&Candidate) -> bool, text: &dyn Fn(&Candidate) -> String| {
-            if let Some((other, score)) = ranked.iter().find(|(other, _)| differs(other)) {
-                choices.push(ChoiceReport {
-                    what: what.to_owned(),
-                    chosen: text(best),
-                    next_best: text(other),
-                    score: (*score).into(),
-                });
-            }
-        };
-    let purposes = |candidate: &Candidate| match problem.mesh {
-        Some(_) => {
-            let axes = candidate.mesh().axes;
-            let own = mesh_of(problem, candidate).axes;
-            let pairs = own.keys().zip(axes.keys()).map(|(name, purpose)| match name == purpose {
-                true => name.to_string(),
-                false => format!("{name} as {purpose}"),
-            });
-            pairs.collect::<Vec<_>>().join(", ")
-        }
-        None => mesh_text(problem, candidate),
-    };
-    let what = if problem.mesh.is_some() { "use of the axes" } else { "mesh" };
-    choice(what, &|other| other.axes != best.axes, &purposes);
-    choice("strategy", &|other| other.axes == best.axes && other.words() != best.words(), &Candidate::words);
-    let axes_text = |group: usize, candidate: &Candidate| {
-        let own = candidate.placed.get(&group);
-        own.map_or_else(|| "as in the strategy".to_owned(), |dims| placement_text(problem, candidate, dims))
-    };
-    for (i, group) in problem.groups.iter().enumerate() {
-        let name = first_name(problem, group);
-        let differs = |other: &Candidate| {
-            other.axes == best.axes
-                && other.words() == best.words()
-                && other.placed.get(&i) != best.placed.get(&i)
-                && problem
-                    .groups
-                    .iter()
-                    .enumerate()
-                    .all(|(j, _)| j == i || other.placed.get(&j) == best.placed.get(&j))
-        };
-        choice(&name, &differs, &|candidate| axes_text(i, candidate));
-    }
-    choices
 }

@@ -43,7 +43,7 @@ pub(super) struct Search<'a> {
     error: Option<Error>,
     /// The number of evaluations that are allowed.
     evaluations: usize,
-    /// The meshes on which all shardings of arguments were evaluated.
+    /// The meshes on which all shardings of all groups were evaluated.
     exhausted: Vec<Vec<(Purpose, i64)>>,
 }
 
@@ -93,6 +93,10 @@ impl<'a> Search<'a> {
         for start in self.starts(&best) {
             self.place_groups(start)?;
         }
+        // Without a strategy, groups that are not placed keep open shardings, on which propagation decides.
+        if let Some(annotated) = self.problem.as_annotated().filter(|annotated| *annotated != best) {
+            self.place_groups(annotated)?;
+        }
         if let Some(split) = split {
             self.evaluate(vec![split.clone()], self.evaluations);
             if self.score(&split).is_some() {
@@ -131,7 +135,7 @@ impl<'a> Search<'a> {
             let all = all.into_iter().map(simplest);
             let both = all.flat_map(|next| {
                 let other = next.with_other_priorities();
-                [next, other]
+                [Some(next), other].into_iter().flatten()
             });
             let is_complete = self.evaluate(both.collect(), self.evaluations);
             self.exhausted.extend(is_complete.then(|| best.axes.clone()));
@@ -145,7 +149,7 @@ impl<'a> Search<'a> {
                 simplest(next)
             };
             let found = moves::placements(self.problem, &best, &dims);
-            let all = found.iter().cloned().map(changed).chain([best.with_other_priorities()]);
+            let all = found.iter().cloned().map(changed).chain(best.with_other_priorities());
             self.evaluate(all.collect(), self.evaluations);
             // Changes of different groups that help one by one are also tried together.
             let mut helpful: Vec<_> = found
@@ -188,14 +192,18 @@ impl<'a> Search<'a> {
         let left = self.evaluations.checked_sub(self.scores.len())?;
         let mut all = vec![Candidate { placed: BTreeMap::new(), batch_first: true, ..best.clone() }];
         for (i, group) in self.problem.groups.iter().enumerate().filter(|(_, group)| !group.is_fixed) {
-            let choices = moves::all_placements(best, &group.shape);
+            let mut choices: Vec<_> =
+                moves::all_placements(best, &group.shape).into_iter().map(Some).collect();
+            if best.as_annotated {
+                choices.push(None);
+            }
             if all.len().saturating_mul(choices.len()) > left / 2 {
                 return None;
             }
             let with = |candidate: &Candidate| {
                 let with = choices.iter().map(|dims| {
                     let mut next = candidate.clone();
-                    next.placed.insert(i, dims.clone());
+                    next.placed.extend(dims.clone().map(|dims| (i, dims)));
                     next
                 });
                 with.collect::<Vec<_>>()
@@ -259,15 +267,18 @@ impl<'a> Search<'a> {
         self.ranked().first().map(|(candidate, _)| (*candidate).clone())
     }
 
-    /// The best candidate: the fastest if each decision has to gain [`SIGNIFICANT`], or if none fits, the one with the least memory. If candidates
-    /// are equal by this, one has less work of devices and links, because a compiler may overlap less of it than estimated, or less memory.
+    /// The best candidate: the fastest if each decision has to gain [`SIGNIFICANT`], or if none fits, the one with the least memory. It is not slower
+    /// than the program as it is annotated, if that fits. If candidates are equal by this, one has less work of devices and links, because a
+    /// compiler may overlap less of it than estimated, or less memory.
     fn choose(&self) -> Option<Candidate> {
         let mut equal = self.ranked();
         let &(first, best) = equal.first()?;
         if !best.fits {
             return Some(first.clone());
         }
-        equal.retain(|(_, score)| score.fits);
+        let annotated = self.problem.as_annotated().and_then(|annotated| self.score(&annotated));
+        let slowest = annotated.filter(|score| score.fits).map_or(f64::INFINITY, |score| score.seconds);
+        equal.retain(|(_, score)| score.fits && score.seconds <= slowest);
         // A program without operations takes no time.
         let seconds = best.seconds.max(f64::MIN_POSITIVE);
         let simple = |&(candidate, score): &(&Candidate, Score)| {
@@ -293,9 +304,9 @@ impl<'a> Search<'a> {
         self.scores.get(candidate).copied().flatten()
     }
 
-    /// Whether all shardings of arguments on the mesh of a candidate were evaluated.
+    /// Whether all shardings of arguments and results that are not given were evaluated on the mesh of a candidate.
     pub(super) fn is_exhaustive(&self, candidate: &Candidate) -> bool {
-        self.exhausted.contains(&candidate.axes)
+        self.problem.given.others_are_groups && self.exhausted.contains(&candidate.axes)
     }
 
     /// The number of candidates that were evaluated.

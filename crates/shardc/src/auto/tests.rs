@@ -89,6 +89,40 @@ fn results_are_sharded() {
     assert_ne!(output.manifest().outputs[0].local_shape, [512, 1024], "{}", found.report.to_text());
 }
 
+/// The next value of `w` is open: a strategy would all-gather it.
+const STEP: &str = r#"
+  sdy.mesh @mesh = <["data"=4]>
+  func.func @main(
+      %w: tensor<2048x2048xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>},
+      %x: tensor<65536x2048xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> (tensor<2048x2048xbf16>, tensor<bf16>) {
+    %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+    %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+        : (tensor<65536x2048xbf16>, tensor<2048x2048xbf16>) -> tensor<65536x2048xbf16>
+    %square = stablehlo.multiply %y, %y : tensor<65536x2048xbf16>
+    %loss = stablehlo.reduce(%square init: %zero) applies stablehlo.add across dimensions = [0, 1]
+        : (tensor<65536x2048xbf16>, tensor<bf16>) -> tensor<bf16>
+    %gradient = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0]
+        : (tensor<65536x2048xbf16>, tensor<65536x2048xbf16>) -> tensor<2048x2048xbf16>
+    %shards = sdy.sharding_constraint %gradient <@mesh, [{"data"}, {}]> : tensor<2048x2048xbf16>
+    %next = stablehlo.subtract %w, %shards : tensor<2048x2048xbf16>
+    return %next, %loss : tensor<2048x2048xbf16>, tensor<bf16>
+  }"#;
+
+#[test]
+fn the_program_as_it_is_annotated_is_a_candidate() {
+    let read = || Compiler::read(STEP.as_bytes()).unwrap();
+    let plan =
+        PlanOptions { changes: false, ..PlanOptions::new("step.mlir", "v5e:2x2".parse::<Target>().unwrap()) };
+    let planned = Compiler::new().plan(read(), &plan).unwrap().report;
+    let found = Compiler::new().auto(read(), &options("v5e:2x2")).unwrap();
+    let row = found.report.tried.iter().find(|row| row.strategy == "as annotated").unwrap();
+    assert_eq!((row.score.seconds, row.score.memory), (planned.time.seconds, planned.memory.high));
+    assert!(found.report.seconds <= planned.time.seconds);
+    let again = Compiler::new().plan(found.module, &plan).unwrap().report;
+    assert_eq!(again.time.seconds, found.report.seconds);
+    assert!(!found.report.is_exhaustive);
+}
+
 /// Unused and equal operations do not raise the lower bound.
 #[test]
 fn the_bound_leaves_out_what_is_removed() {

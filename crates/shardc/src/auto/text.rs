@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use shardc_passes::report::byte_size::bytes_text;
 
-use super::report::{AutoReport, ScoreReport, TriedReport};
+use super::candidate::AS_ANNOTATED;
+use super::report::{AutoReport, KeptReport, OPEN, ScoreReport, TriedReport};
 use super::search::{ACCURACY, SIGNIFICANT};
 use crate::plan::seconds_text;
 
@@ -25,7 +26,8 @@ impl AutoReport {
         let _ = writeln!(out, "{} on {}: {} devices", self.source, self.target, self.devices);
         let _ = writeln!(out, "  mesh      {}", self.mesh);
         let order = if self.batch_first { "" } else { ", without priority of the batch" };
-        let _ = writeln!(out, "  strategy  {}{order}", strategy_text(&self.strategy));
+        let _ = writeln!(out, "  strategy  {}{order}", self.strategy_text(&self.strategy));
+        self.write_kept(&mut out);
         if self.is_replicated {
             out.push_str("            nothing is sharded: each device computes the whole program, because sharding would cost more than it saves\n");
         }
@@ -65,6 +67,39 @@ impl AutoReport {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
+    /// The strategy, after the annotations that it keeps. If nothing is left to annotate, it may still rewrite the program. Without FSDP, tensor
+    /// parallelism may still shard weights, so `no_shard` would be misleading.
+    fn strategy_text(&self, words: &str) -> String {
+        let text = words.replacen("no_shard", "no FSDP", 1);
+        match words.strip_prefix("no_shard") {
+            _ if words == AS_ANNOTATED || !self.kept.is_any() => text,
+            _ if self.kept.is_all() => format!("{AS_ANNOTATED}, rewritten by --fsdp {words}"),
+            Some("") => format!("{AS_ANNOTATED}, others without FSDP"),
+            Some(more) => format!("{AS_ANNOTATED}, others without FSDP,{more}"),
+            None => format!("{AS_ANNOTATED}, others {text}"),
+        }
+    }
+
+    /// The number of given shardings, which are outside of the search.
+    fn write_kept(&self, out: &mut String) {
+        let KeptReport { arguments, all_arguments, results, all_results, is_within, is_annotated } =
+            self.kept;
+        let count = |given: usize, all: usize, noun: &str| {
+            (given > 0).then(|| format!("{given} of {all} {noun}{}", if all == 1 { "" } else { "s" }))
+        };
+        let within = is_within.then(|| "values within the program".to_owned());
+        let counts =
+            [count(arguments, all_arguments, "argument"), count(results, all_results, "result"), within];
+        let given: Vec<String> = counts.into_iter().flatten().collect();
+        if given.is_empty() {
+            return;
+        }
+        let _ = writeln!(out, "  kept      given shardings of {}", given.join(", "));
+        if is_annotated {
+            out.push_str("            --ignore-shardings searches those of the program too; `shardc plan` tries changes of single ones\n");
+        }
+    }
+
     fn write_arguments(&self, out: &mut String) {
         out.push_str("\nshardings of arguments and results, largest first\n");
         for row in self.arguments.iter().take(ROWS) {
@@ -72,6 +107,8 @@ impl AutoReport {
             let more = if row.arguments.len() > 1 { " and others" } else { "" };
             let fixed = if row.is_fixed {
                 ", given"
+            } else if self.placed.contains(row) && self.strategy == AS_ANNOTATED {
+                ", added"
             } else if self.placed.contains(row) {
                 ", instead of that of the strategy"
             } else {
@@ -79,13 +116,11 @@ impl AutoReport {
             };
             let shape: Vec<String> = row.shape.iter().map(i64::to_string).collect();
             let count = if row.count > 1 { format!("{} x ", row.count) } else { String::new() };
-            let _ = writeln!(
-                out,
-                "  {first}{more}: {count}{} {} as {}{fixed}",
-                row.role,
-                shape.join("x"),
-                row.spec
-            );
+            let spec = match row.spec.as_str() {
+                OPEN => "open, as propagation decides".to_owned(),
+                spec => format!("as {spec}"),
+            };
+            let _ = writeln!(out, "  {first}{more}: {count}{} {} {spec}{fixed}", row.role, shape.join("x"),);
         }
         if self.arguments.len() > ROWS {
             let _ = writeln!(out, "  ... and {} more", self.arguments.len() - ROWS);
@@ -123,8 +158,9 @@ impl AutoReport {
         out.push_str("\nchoices, and what the next best would cost\n");
         for row in self.choices.iter().take(ROWS) {
             let difference = self.difference(&row.score);
-            let text =
-                |choice: &str| if row.what == "strategy" { strategy_text(choice) } else { choice.to_owned() };
+            let text = |choice: &str| {
+                if row.what == "strategy" { self.strategy_text(choice) } else { choice.to_owned() }
+            };
             let (chosen, next_best) = (text(&row.chosen), text(&row.next_best));
             let _ = writeln!(out, "  {}: {chosen}\n     {next_best}: {difference}", row.what);
         }
@@ -134,10 +170,12 @@ impl AutoReport {
     }
 
     fn write_tried(&self, out: &mut String) {
-        let exhaustive = if self.is_exhaustive {
-            ", among them all shardings of arguments and results along whole axes of this mesh"
-        } else {
-            ""
+        let exhaustive = match (self.is_exhaustive, self.kept.arguments + self.kept.results) {
+            (false, _) => "",
+            (true, 0) => ", among them all shardings of arguments and results along whole axes of this mesh",
+            (true, _) => {
+                ", among them all shardings of the arguments and results that are not given, along whole axes of this mesh"
+            }
         };
         let _ = writeln!(out, "\nchosen (*) and best of {} candidates{exhaustive}", self.evaluated);
         for row in &self.tried {
@@ -159,7 +197,7 @@ impl AutoReport {
                 seconds_text(row.score.seconds),
                 bytes_text(row.score.memory),
                 row.mesh,
-                strategy_text(&row.strategy)
+                self.strategy_text(&row.strategy)
             );
         }
         let is_faster =
@@ -173,9 +211,4 @@ impl AutoReport {
             );
         }
     }
-}
-
-/// The words of a strategy. Without FSDP, tensor parallelism may still shard weights, so `no_shard` would be misleading.
-fn strategy_text(words: &str) -> String {
-    words.replacen("no_shard", "no FSDP", 1)
 }

@@ -529,7 +529,7 @@ const int64_t *shardc_call_result_shape(const shardc_call *call, size_t index, s
 /*
  The text of a string attribute such as `backend_config`, or an attribute of another dialect as written; empty if there is none.
  */
-shardc_bytes shardc_call_attribute(const shardc_call *call,
+shardc_bytes shardc_call_attribute(shardc_call *call,
                                    shardc_bytes name);
 
 /*

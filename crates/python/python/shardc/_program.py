@@ -63,7 +63,8 @@ def _error(text: str) -> ShardcError:
     if not diagnostics:
         return InternalError(text.strip() or "the program shardc failed without a message")
     first = diagnostics[0]
-    message = "\n".join(f"error[{entry['code']}]: {entry['message']}" for entry in diagnostics)
+    codes = [f"[{entry['code']}]" if entry.get("code") else "" for entry in diagnostics]
+    message = "\n".join(f"error{code}: {entry['message']}" for code, entry in zip(codes, diagnostics))
     if first.get("hint"):
         message += f"\nhelp: {first['hint']}"
     error = _CLASSES.get(first.get("class"), InvalidInputError)(message)

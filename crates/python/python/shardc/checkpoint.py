@@ -73,7 +73,8 @@ def reshard(
     if mesh is not None:
         options += ["--mesh", mesh_text(mesh) or ""]
     for name, spec in (specs or {}).items():
-        options += ["--spec", f"{name}={spec_text(spec)}"]
+        # A checkpoint has no dimensions to leave out.
+        options += ["--spec", f"{name}={spec_text(spec).removesuffix(',...')}"]
     _run("reshard", source, to, item=item, options=options)
 
 

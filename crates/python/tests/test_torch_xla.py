@@ -39,7 +39,7 @@ class Spmd(unittest.TestCase):
         self.assertIn("tensor<16x16xf32>", str(part))
         self.assertIn("all_reduce", str(part))
         report = shardc.explain([x @ w])
-        self.assertEqual(report["collectives"], [])
+        self.assertNotIn("all_reduce", str(report))
 
     def test_exported_programs_are_read(self):
         from torch_xla.stablehlo import exported_program_to_stablehlo

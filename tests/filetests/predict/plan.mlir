@@ -12,9 +12,9 @@
 // CHECK: axis "data": 4 devices, ICI,
 // CHECK: memory of a device:
 // CHECK: communication of a device:
-// CHECK: all_gather along data: 1 times, 24.0 MiB over ICI
+// CHECK: all_gather along data: once, 24.0 MiB over ICI
 // CHECK: time of one execution:
-// CHECK: changes, best first
+// CHECK: changes, fastest first
 // CHECK: do not shard arg1 by "data": {{.*}} faster, {{.*}} more memory
 // CHECK: --spec "arg1=-,-"
 // SMALL: it does not fit: the program needs up to {{.*}}, a device has 16.0 MiB

@@ -8,7 +8,7 @@
 // RUN: not shardc plan %s --smallest-slice v5e --trace %t.json 2>&1 | FileCheck %s --check-prefix=ONE
 // RUN: not shardc plan %s --smallest-slice v5e --fits 2>&1 | FileCheck %s --check-prefix=ONE
 
-// CHECK: target devices mesh strategy memory (at most) fits time device-seconds HFU price per execution device-seconds per sample
+// CHECK: target devices mesh memory fits time x devices HFU price per sample
 // CHECK-DAG: h100:8 8 data=8
 // CHECK-DAG: v5e:2x2 4 data=4
 // SMALLEST: v5e:2x4 8 data=8

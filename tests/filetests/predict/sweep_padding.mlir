@@ -1,7 +1,7 @@
 // A batch of 24 rows is padded if the axis does not divide it.
 // RUN: shardc plan %s --sweep v5e | FileCheck %s
 
-// CHECK: HFU padding of an argument
+// CHECK: HFU padding
 // CHECK: v5e:4x4 {{.*}} 25.0 %
 // CHECK: v5e:8x8 {{.*}} 62.5 %
 sdy.mesh @mesh = <["data"=4]>

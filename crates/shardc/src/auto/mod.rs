@@ -125,7 +125,8 @@ impl Compiler {
         let mut search = Search::new(&problem, options);
         let best = search.run()?;
         let module = problem.annotated(&best, true)?.module;
-        let report = report::report(&problem, &search, &best, &module, options);
+        let choices = choices::choices(&problem, &search, &best);
+        let report = AutoReport { choices, ..report::report(&problem, &search, &best, &module, options) };
         Ok(Auto { module, report })
     }
 }

@@ -10,7 +10,6 @@ use shardc_strategy::Role;
 use super::AutoOptions;
 use super::bound::bound;
 use super::candidate::{Candidate, Dims, Purpose};
-use super::choices::choices;
 use super::groups::Group;
 use super::problem::{Problem, Score};
 use super::search::Search;
@@ -175,7 +174,7 @@ impl From<Score> for ScoreReport {
     }
 }
 
-/// The report about the candidate `best`, according to which `module` is annotated.
+/// The report about the candidate `best`, according to which `module` is annotated. It has no choices.
 pub(super) fn report(
     problem: &Problem,
     search: &Search<'_>,
@@ -216,7 +215,7 @@ pub(super) fn report(
         gap: bound.map(|bound| seconds / bound.seconds),
         evaluated: search.evaluated(),
         is_exhaustive: search.is_exhaustive(best),
-        choices: choices(problem, search, best),
+        choices: Vec::new(),
         tried: tried(problem, search, best),
         arguments,
     }

@@ -11,6 +11,10 @@ files=()
 for argument in "$@"; do
   if [ -f "$argument" ]; then files+=("$argument"); else options+=("$argument"); fi
 done
+if [ ${#files[@]} -eq 0 ]; then
+  echo "check.sh: none of the arguments is a file: ${options[*]-}; give the paths of programs, such as models/*.mlir" >&2
+  exit 2
+fi
 status=0
 for file in ${files[@]+"${files[@]}"}; do
   case $mode in

@@ -41,6 +41,13 @@ fn lint_checks_all_files_and_passes_options() {
 }
 
 #[test]
+fn a_pattern_that_matches_no_file_is_an_error() {
+    let ran = check(&Folder::new(), &["lint", "models/*.mlir"]);
+    assert_eq!(ran.status.code(), Some(2), "{}", text(&ran));
+    assert!(text(&ran).contains("none of the arguments is a file: models/*.mlir"), "{}", text(&ran));
+}
+
+#[test]
 fn diff_compares_programs_with_the_snapshots_beside_them() {
     let folder = Folder::new();
     fs::write(folder.path("step.mlir"), PROGRAM).unwrap();

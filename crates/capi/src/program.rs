@@ -1,11 +1,11 @@
 //! Programs, and what is compiled from them.
 
 use shardc::explain::{ExplainOptions, Question};
-use shardc::ir::{Module, Severity};
-use shardc::lint::LintOptions;
+use shardc::ir::Module;
+use shardc::lint::{self, LintOptions};
 use shardc::plan::PlanOptions;
 use shardc::stablehlo::{PrintForm, PrintOptions, Version, print};
-use shardc::{Compiler, Error, LocatedDiagnostic, Output, autodiff};
+use shardc::{Compiler, Error, Output, autodiff};
 
 use crate::diagnostics::Diagnostics;
 use crate::failure::Failure;
@@ -133,23 +133,11 @@ impl Program {
     pub(crate) fn lint(&self, options: &Options) -> Result<Report, Failure> {
         let linted = options.compiler.lint(self.module.clone(), &LintOptions::default());
         let linted = linted.map_err(|error| self.failure(&error))?;
-        let located = |diagnostic| LocatedDiagnostic::new(diagnostic, &self.name, &self.source);
-        let findings = linted.findings.iter().map(|finding| {
-            let mut object = serde_json::to_value(located(&finding.diagnostic)).unwrap_or_default();
-            object["rule"] = finding.lint.name.into();
-            object
-        });
-        let json = serde_json::json!({
-            "findings": findings.collect::<Vec<_>>(),
-            "warnings": linted.warnings.iter().map(located).collect::<Vec<_>>(),
-            "has_errors": linted.has_errors(),
-        });
-        let findings = linted.findings.iter().map(|finding| &finding.diagnostic);
-        let all: Vec<_> = linted.warnings.iter().chain(findings).cloned().collect();
-        let errors = all.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
-        let counts = format!("{} errors, {} warnings\n", errors, all.len() - errors);
-        let text = shardc::render(&all, &self.name, &self.source, false) + &counts;
-        Ok(Report { text: text.into(), json: json.to_string().into(), html: Text::default() })
+        Ok(Report {
+            text: lint::to_text(&linted, &self.name, &self.source).into(),
+            json: lint::to_json(&linted, &self.name, &self.source).to_string().into(),
+            html: Text::default(),
+        })
     }
 
     /// The program of the gradients of the first result with respect to the named arguments; with `value`, also the result.

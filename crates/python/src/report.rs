@@ -3,10 +3,9 @@
 use std::sync::OnceLock;
 
 use pyo3::prelude::*;
-use shardc::ir::{Severity, Span};
-use shardc::lint::LintReport;
+use shardc::lint::{self, LintReport};
 use shardc::plan::PlanReport;
-use shardc::{CancelToken, LocatedDiagnostic, page};
+use shardc::{CancelToken, page};
 
 use crate::error::{json, parsed, raised};
 use crate::interrupt;
@@ -53,28 +52,8 @@ pub(crate) fn searched(report: &shardc::auto::AutoReport) -> Report {
 
 /// The findings of `lint`, with their rules.
 pub(crate) fn linted(report: &LintReport, program: &Program) -> Report {
-    let located = |diagnostic| LocatedDiagnostic::new(diagnostic, &program.name, &program.source);
-    let findings = report.findings.iter().map(|finding| {
-        let mut object = serde_json::to_value(located(&finding.diagnostic)).unwrap_or_default();
-        object["rule"] = finding.lint.name.into();
-        object
-    });
-    let warnings: Vec<_> = report.warnings.iter().map(located).collect();
-    let data = serde_json::json!({
-        "findings": findings.collect::<Vec<_>>(),
-        "warnings": warnings,
-        "notes": report.notes,
-        "has_errors": report.has_errors(),
-    });
-    let named = report.findings.iter().map(|finding| {
-        let mut diagnostic = finding.diagnostic.clone();
-        diagnostic.notes.push((Span::NONE, format!("rule {}", finding.lint.name)));
-        diagnostic
-    });
-    let all: Vec<_> = report.warnings.iter().cloned().chain(named).collect();
-    let errors = all.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
-    let counts = format!("{} errors, {} warnings\n", errors, all.len() - errors);
-    let text = shardc::render(&all, &program.name, &program.source, false) + &counts;
+    let (name, source) = (program.name.as_str(), program.source.as_str());
+    let (data, text) = (lint::to_json(report, name, source), lint::to_text(report, name, source));
     Report::new(json(&data), text, None)
 }
 

@@ -70,6 +70,7 @@ mod error;
 pub mod exec;
 pub mod explain;
 mod folding;
+mod lint_report;
 mod located;
 #[cfg(feature = "strategy")]
 pub mod lora;
@@ -144,6 +145,7 @@ pub mod stablehlo {
 
 /// Lint rules that warn about expensive annotations; see [`Compiler::lint`].
 pub mod lint {
+    pub use crate::lint_report::{to_json, to_text};
     #[doc(inline)]
     pub use shardc_passes::lint::{Finding, LINTS, Level, Lint, LintOptions, LintReport, find};
 }

@@ -74,6 +74,11 @@ fn two_processes() {
 }
 
 #[test]
+fn wheel_in_several_pythons() {
+    run("test_wheel.py");
+}
+
+#[test]
 fn documentation() {
     run("test_docs.py");
 }

@@ -24,12 +24,12 @@ pub struct JaxSuiteArgs {
     /// A Python with the jaxlib of that version of JAX, numpy, scipy, absl-py and pytest.
     #[arg(long, value_name = "FILE", default_value = "python3")]
     python: PathBuf,
-    /// Arguments for pytest, such as `-k test_psum`.
-    #[arg(last = true)]
-    arguments: Vec<String>,
     /// The test files to run.
     #[arg(value_parser = FILES)]
     files: Vec<String>,
+    /// Arguments for pytest, such as `-k test_psum`.
+    #[arg(last = true)]
+    arguments: Vec<String>,
 }
 
 /// Builds the native module, and runs the tests.

@@ -169,3 +169,13 @@ fn main() -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn commands_have_consistent_arguments() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -88,8 +88,10 @@ enum Command {
         after_help = "Examples:\n  cargo xtask capi --prefix ~/shardc\n  cargo xtask capi --profile release"
     )]
     Capi(capi::CapiArgs),
-    /// Build what is distributed: a tarball, a Debian package, a wheel, the list of components, and checksums.
-    #[command(after_help = "Examples:\n  cargo xtask dist\n  cargo xtask dist --no-wheel -o ~/files")]
+    /// Build what is distributed: tarballs, Debian packages, wheels, the list of components, and checksums.
+    #[command(
+        after_help = "Examples:\n  cargo xtask dist\n  cargo xtask dist --no-wheel -o ~/files\n  cargo xtask dist --target aarch64-unknown-linux-gnu"
+    )]
     Dist(dist::DistArgs),
     /// Run JAX's own tests of sharded programs with shardc as JAX's partitioner.
     #[command(

@@ -32,7 +32,13 @@ pub struct WheelArgs {
 /// # Errors
 /// A build fails, or the wheel does not work.
 pub fn run(workspace: &Workspace, args: &WheelArgs) -> Result<()> {
-    let wheel = build(workspace, &workspace.root.join(&args.output), &args.profile)?;
+    process::step("build the program", || {
+        let build = ["build", "--package", "shardc-cli", "--profile", &args.profile];
+        process::run(cargo().current_dir(&workspace.root).args(build))
+    })?;
+    let program = workspace.built(&args.profile).join("shardc");
+    let output = workspace.root.join(&args.output);
+    let wheel = build(workspace, &output, &args.profile, &program, |_| ())?;
     let package = workspace.root.join("crates/python");
     for python in &args.check {
         process::step(&format!("try the wheel with {}", python.display()), || {
@@ -42,23 +48,20 @@ pub fn run(workspace: &Workspace, args: &WheelArgs) -> Result<()> {
     Ok(())
 }
 
-/// Builds the program and the wheel with a profile of Cargo; returns the wheel.
-pub(crate) fn build(workspace: &Workspace, output: &Path, profile: &str) -> Result<PathBuf> {
+/// Builds the wheel with a profile of Cargo, a program, and options of maturin; returns the wheel.
+pub(crate) fn build(
+    workspace: &Workspace,
+    output: &Path,
+    profile: &str,
+    program: &Path,
+    options: impl FnOnce(&mut Command),
+) -> Result<PathBuf> {
     let package = workspace.root.join("crates/python");
-    process::step("build the program", || {
-        let build = ["build", "--package", "shardc-cli", "--profile", profile];
-        process::run(cargo().current_dir(&workspace.root).args(build))
-    })?;
-    copy(&workspace.built(profile).join("shardc"), &package.join("python/shardc/bin/shardc"))?;
-    let maturin = python::maturin()?;
-    process::step("build the wheel", || {
-        process::run(
-            Command::new(maturin)
-                .args(["build", "--profile", profile, "--out"])
-                .arg(output)
-                .current_dir(&package),
-        )
-    })?;
+    copy(program, &package.join("python/shardc/bin/shardc"))?;
+    let mut maturin = Command::new(python::maturin()?);
+    maturin.args(["build", "--profile", profile, "--out"]).arg(output).current_dir(&package);
+    options(&mut maturin);
+    process::step("build the wheel", || process::run(&mut maturin))?;
     let wheel = newest(output)?;
     println!("{}: {:.1} MB", wheel.display(), fs::metadata(&wheel)?.len() as f64 / 1e6);
     Ok(wheel)

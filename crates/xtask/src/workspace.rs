@@ -52,8 +52,14 @@ impl Workspace {
 
     /// The folder of what a profile of Cargo builds.
     pub(crate) fn built(&self, profile: &str) -> PathBuf {
+        self.built_for(None, profile)
+    }
+
+    /// The folder of what a profile of Cargo builds for a `--target`.
+    pub(crate) fn built_for(&self, target: Option<&str>, profile: &str) -> PathBuf {
         // The profile `dev` has the folder `debug`.
-        self.target.join(if profile == "dev" { "debug" } else { profile })
+        let profile = if profile == "dev" { "debug" } else { profile };
+        self.target.join(target.unwrap_or_default()).join(profile)
     }
 
     /// Builds the program `shardc` with the features of the tests, and returns its path.

@@ -1,5 +1,7 @@
 //! `cargo xtask dist`: what people install who do not compile Rust.
 
+mod machine;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,12 +15,13 @@ use crate::{
     process, wheel,
     workspace::{Workspace, cargo, which},
 };
+use machine::Machine;
 
 /// The version of the files.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The size that the stripped program may have, in bytes.
-const PROGRAM_LIMIT: u64 = 30_000_000;
+const PROGRAM_LIMIT: u64 = 20_000_000;
 
 /// The shells with a completion script, and the place of the script.
 const COMPLETIONS: [(&str, &str); 3] = [
@@ -36,91 +39,102 @@ pub struct DistArgs {
     /// The profile of Cargo: `dist` is small and fast, and takes minutes to build.
     #[arg(long, default_value = "dist")]
     profile: String,
-    /// Do not build the Python wheel.
+    /// Build for this machine too, such as `aarch64-unknown-linux-gnu`: needs `rustup target add` and a C compiler for it.
+    #[arg(long, value_name = "TRIPLE")]
+    target: Vec<String>,
+    /// Do not build Python wheels.
     #[arg(long)]
     no_wheel: bool,
 }
 
-/// Builds the tarball, the Debian package, the wheel, the list of components and the checksums.
+/// Builds the tarball, the Debian package and the wheel of each machine, the list of components and the checksums.
 ///
 /// # Errors
 /// A build fails, a tool is missing, or the program is too large.
 pub fn run(workspace: &Workspace, args: &DistArgs) -> Result<()> {
-    let output = workspace.root.join(&args.output);
-    let build = ["build", "--package", "shardc-cli", "--package", "shardc-capi", "--profile", &args.profile];
-    process::step("build", || process::run(cargo().current_dir(&workspace.root).args(build)))?;
-    let built = workspace.built(&args.profile);
-    let size = fs::metadata(built.join("shardc")).context("reading the program")?.len();
-    println!("the program: {:.1} MB", size as f64 / 1e6);
-    ensure!(
-        args.profile != "dist" || size <= PROGRAM_LIMIT,
-        "the program has {size} bytes, more than {PROGRAM_LIMIT}"
-    );
-    if output.exists() {
-        fs::remove_dir_all(&output).with_context(|| format!("removing {}", output.display()))?;
-    }
-    let tree = workspace.scratch("dist")?;
-    fs::remove_dir_all(&tree).with_context(|| format!("removing {}", tree.display()))?;
-    let files = [
-        tarball(workspace, &built, &tree, &output)?,
-        debian(&tree, &output)?,
-        components(workspace, &output)?,
-    ];
-    for file in files {
-        println!("{}", file.display());
-    }
-    if !args.no_wheel {
-        wheel::build(workspace, &output, &args.profile)?;
-    }
-    checksums(&output)
-}
-
-/// The name of the machine in file names: `x86_64-unknown-linux-gnu`.
-fn machine() -> Result<String> {
-    let shown = process::output(Command::new("rustc").arg("-vV"))?;
-    let host = shown.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.context("`rustc -vV` names no host")?.to_owned())
-}
-
-/// Installs everything into `tree`, as below `/usr`, and packs it.
-fn tarball(workspace: &Workspace, built: &Path, tree: &Path, output: &Path) -> Result<PathBuf> {
-    let name = format!("shardc-{VERSION}-{}", machine()?);
-    let top = tree.join(&name);
-    capi::install(&workspace.root, built, &top)?;
-    let program = top.join("bin/shardc");
-    copy(&built.join("shardc"), &program)?;
-    for (shell, path) in COMPLETIONS {
-        let script = process::output(Command::new(&program).args(["completions", shell]))?;
-        write(&top.join(path), &script)?;
-    }
-    let man = top.join("share/man/man1");
-    fs::create_dir_all(&man).with_context(|| format!("making {}", man.display()))?;
-    process::output(Command::new(&program).args(["man", "--dir"]).arg(&man))?;
-    for file in ["LICENSE", "README.md", "CHANGELOG.md"] {
-        copy(&workspace.root.join(file), &top.join("share/doc/shardc").join(file))?;
-    }
-    fs::create_dir_all(output).with_context(|| format!("making {}", output.display()))?;
-    let file = output.join(format!("{name}.tar.gz"));
-    process::run(Command::new("tar").arg("-C").arg(tree).arg("-czf").arg(&file).arg(&name))?;
-    Ok(file)
-}
-
-/// The Debian package of the installed files.
-fn debian(tree: &Path, output: &Path) -> Result<PathBuf> {
     ensure!(
         which("dpkg-deb").is_some(),
         "`dpkg-deb` is not installed: the Debian package needs Debian's tools"
     );
-    let architecture = process::output(Command::new("dpkg").arg("--print-architecture"))?;
-    let architecture = architecture.trim();
-    let root = tree.join("debian");
-    let installed = fs::read_dir(tree).context("reading the installed files")?;
-    let top =
-        installed.filter_map(|entry| Some(entry.ok()?.path())).find(|path| path.is_dir() && *path != root);
+    let output = workspace.root.join(&args.output);
+    for folder in [&output, &workspace.scratch("dist")?] {
+        if folder.exists() {
+            fs::remove_dir_all(folder).with_context(|| format!("removing {}", folder.display()))?;
+        }
+        fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    }
+    let host = Machine::host()?;
+    let shared = workspace.scratch("dist")?.join("shared");
+    for (at, triple) in [&host.triple].into_iter().chain(&args.target).enumerate() {
+        let machine = Machine::of(triple)?;
+        let built = machine.build(workspace, &args.profile, &["shardc-cli", "shardc-capi"])?;
+        check_size(&built.join("shardc"), &args.profile)?;
+        if at == 0 {
+            documentation(workspace, &built.join("shardc"), &shared)?;
+        }
+        let top = install(workspace, &machine, &built, &shared)?;
+        println!("{}\n{}", tarball(&top, &output)?.display(), debian(&machine, &top, &output)?.display());
+        if !args.no_wheel {
+            wheel::build(workspace, &output, &args.profile, &built.join("shardc"), |maturin| {
+                machine.selects(maturin);
+            })?;
+        }
+    }
+    println!("{}", components(workspace, &output)?.display());
+    checksums(&output)
+}
+
+fn check_size(program: &Path, profile: &str) -> Result<()> {
+    let size = fs::metadata(program).context("reading the program")?.len();
+    println!("the program: {:.1} MB", size as f64 / 1e6);
+    ensure!(
+        profile != "dist" || size <= PROGRAM_LIMIT,
+        "the program has {size} bytes, more than {PROGRAM_LIMIT}"
+    );
+    Ok(())
+}
+
+/// Writes what all machines have in `share`: completions, man pages, and documents.
+fn documentation(workspace: &Workspace, program: &Path, top: &Path) -> Result<()> {
+    for (shell, path) in COMPLETIONS {
+        let script = process::output(Command::new(program).args(["completions", shell]))?;
+        write(&top.join(path), &script)?;
+    }
+    let man = top.join("share/man/man1");
+    fs::create_dir_all(&man).with_context(|| format!("making {}", man.display()))?;
+    process::output(Command::new(program).args(["man", "--dir"]).arg(&man))?;
+    for file in ["LICENSE", "README.md", "CHANGELOG.md"] {
+        copy(&workspace.root.join(file), &top.join("share/doc/shardc").join(file))?;
+    }
+    Ok(())
+}
+
+/// Installs what is built for a machine and what all machines share, as below `/usr`; returns the folder.
+fn install(workspace: &Workspace, machine: &Machine, built: &Path, shared: &Path) -> Result<PathBuf> {
+    let name = format!("shardc-{VERSION}-{}", machine.triple);
+    let top = workspace.scratch("dist")?.join(&machine.triple).join(name);
+    capi::install(&workspace.root, built, &top)?;
+    copy(&built.join("shardc"), &top.join("bin/shardc"))?;
+    process::run(Command::new("cp").arg("-a").arg(shared.join("share")).arg(&top))?;
+    Ok(top)
+}
+
+/// Packs an installation.
+fn tarball(top: &Path, output: &Path) -> Result<PathBuf> {
+    let name = top.file_name().context("the installation has no name")?.to_string_lossy();
+    let file = output.join(format!("{name}.tar.gz"));
+    let mut pack = Command::new("tar");
+    pack.arg("-C").arg(top.with_file_name("")).arg("-czf").arg(&file).arg(&*name);
+    process::run(&mut pack)?;
+    Ok(file)
+}
+
+/// The Debian package of an installation.
+fn debian(machine: &Machine, top: &Path, output: &Path) -> Result<PathBuf> {
+    let architecture = machine.debian();
+    let root = top.with_file_name("debian");
     fs::create_dir_all(root.join("DEBIAN")).context("making the folder of the Debian package")?;
-    process::run(
-        Command::new("cp").arg("-a").arg(top.context("nothing is installed")?).arg(root.join("usr")),
-    )?;
+    process::run(Command::new("cp").arg("-a").arg(top).arg(root.join("usr")))?;
     write(
         &root.join("DEBIAN/control"),
         &format!(

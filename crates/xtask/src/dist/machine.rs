@@ -1,0 +1,94 @@
+//! The machines that programs are built for.
+
+use std::{env, path::PathBuf, process::Command};
+
+use anyhow::{Context, Result};
+
+use crate::{
+    process,
+    workspace::{Workspace, cargo, which},
+};
+
+/// Links identical functions once, and stores relocations as ranges: a tenth of the program. LLD does both, which Rust uses on x86-64.
+const SMALLER: &str = "-Clink-arg=-Wl,--icf=all -Clink-arg=-Wl,-z,pack-relative-relocs";
+
+/// A machine, by its Rust target.
+pub(super) struct Machine {
+    /// The target, such as `x86_64-unknown-linux-gnu`.
+    pub(super) triple: String,
+    is_host: bool,
+}
+
+impl Machine {
+    /// This machine.
+    pub(super) fn host() -> Result<Self> {
+        let shown = process::output(Command::new("rustc").arg("-vV"))?;
+        let host = shown.lines().find_map(|line| line.strip_prefix("host: "));
+        Ok(Machine { triple: host.context("`rustc -vV` names no host")?.to_owned(), is_host: true })
+    }
+
+    /// The machine of a Rust target, for which `rustup target add` has installed the standard library.
+    pub(super) fn of(triple: &str) -> Result<Self> {
+        let host = Machine::host()?;
+        Ok(if host.triple == triple { host } else { Machine { triple: triple.to_owned(), is_host: false } })
+    }
+
+    /// The name of the processor, such as `x86_64`.
+    fn processor(&self) -> &str {
+        self.triple.split('-').next().unwrap_or(&self.triple)
+    }
+
+    /// The name of the machine in Debian.
+    pub(super) fn debian(&self) -> &str {
+        match self.processor() {
+            "x86_64" => "amd64",
+            "aarch64" => "arm64",
+            other => other,
+        }
+    }
+
+    /// The `--target` of Cargo and maturin, for another machine than this one.
+    pub(super) fn target(&self) -> Option<&str> {
+        (!self.is_host).then_some(&*self.triple)
+    }
+
+    /// Makes a command of Cargo, or one that runs Cargo, build for the machine.
+    pub(super) fn selects(&self, command: &mut Command) {
+        if let Some(target) = self.target() {
+            command.args(["--target", target]);
+            let gcc = format!("{}-linux-gnu-gcc", self.processor());
+            let variable = format!("CARGO_TARGET_{}_LINKER", self.triple.to_uppercase().replace('-', "_"));
+            if which(&gcc).is_some() && env::var_os(&variable).is_none() {
+                command.env(variable, gcc);
+            }
+        } else if self.processor() == "x86_64" && env::var_os("RUSTFLAGS").is_none() {
+            command.env("RUSTFLAGS", SMALLER);
+        }
+    }
+
+    /// Builds packages with a profile of Cargo; returns the folder of what is built.
+    pub(super) fn build(&self, workspace: &Workspace, profile: &str, packages: &[&str]) -> Result<PathBuf> {
+        let mut build = cargo();
+        build.current_dir(&workspace.root).args(["build", "--profile", profile]);
+        build.args(packages.iter().flat_map(|package| ["--package", package]));
+        self.selects(&mut build);
+        process::step(&format!("build for {}", self.triple), || process::run(&mut build))?;
+        Ok(workspace.built_for(self.target(), profile))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_machine_has_a_target_and_a_linker() {
+        let arm = Machine { triple: "aarch64-unknown-linux-gnu".to_owned(), is_host: false };
+        let mut build = Command::new("cargo");
+        arm.selects(&mut build);
+        let arguments: Vec<_> = build.get_args().collect();
+        assert_eq!(arguments, ["--target", "aarch64-unknown-linux-gnu"]);
+        assert_eq!(arm.debian(), "arm64");
+        assert_eq!(Machine::host().unwrap().target(), None);
+    }
+}

@@ -9,8 +9,8 @@ use crate::{
     workspace::{Workspace, cargo, which},
 };
 
-/// Links identical functions once, and stores relocations as ranges: a tenth of the program. LLD does both, which Rust uses on x86-64.
-const SMALLER: &str = "-Clink-arg=-Wl,--icf=all -Clink-arg=-Wl,-z,pack-relative-relocs";
+/// Links identical functions once. LLD can do that, which Rust uses on x86-64.
+const FOLD: &str = "-Clink-arg=-Wl,--icf=all";
 
 /// A machine, by its Rust target.
 pub(super) struct Machine {
@@ -61,18 +61,22 @@ impl Machine {
             if which(&gcc).is_some() && env::var_os(&variable).is_none() {
                 command.env(variable, gcc);
             }
-        } else if self.processor() == "x86_64" && env::var_os("RUSTFLAGS").is_none() {
-            command.env("RUSTFLAGS", SMALLER);
         }
     }
 
-    /// Builds packages with a profile of Cargo; returns the folder of what is built.
-    pub(super) fn build(&self, workspace: &Workspace, profile: &str, packages: &[&str]) -> Result<PathBuf> {
-        let mut build = cargo();
-        build.current_dir(&workspace.root).args(["build", "--profile", profile]);
-        build.args(packages.iter().flat_map(|package| ["--package", package]));
-        self.selects(&mut build);
-        process::step(&format!("build for {}", self.triple), || process::run(&mut build))?;
+    /// Builds the program and the C library with a profile of Cargo; returns their folder.
+    pub(super) fn build(&self, workspace: &Workspace, profile: &str) -> Result<PathBuf> {
+        let build = |arguments: &[&str], last: &[&str]| {
+            let mut command = cargo();
+            command.current_dir(&workspace.root).args(arguments).args(["--profile", profile]);
+            self.selects(&mut command);
+            process::run(command.args(last))
+        };
+        process::step(&format!("build for {}", self.triple), || {
+            let last: &[&str] = if self.processor() == "x86_64" { &["--", FOLD] } else { &[] };
+            build(&["rustc", "--package", "shardc-cli", "--bin", "shardc"], last)?;
+            build(&["build", "--package", "shardc-capi"], &[])
+        })?;
         Ok(workspace.built_for(self.target(), profile))
     }
 }

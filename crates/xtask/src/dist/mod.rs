@@ -67,7 +67,7 @@ pub fn run(workspace: &Workspace, args: &DistArgs) -> Result<()> {
     let shared = workspace.scratch("dist")?.join("shared");
     for (at, triple) in [&host.triple].into_iter().chain(&args.target).enumerate() {
         let machine = Machine::of(triple)?;
-        let built = machine.build(workspace, &args.profile, &["shardc-cli", "shardc-capi"])?;
+        let built = machine.build(workspace, &args.profile)?;
         check_size(&built.join("shardc"), &args.profile)?;
         if at == 0 {
             documentation(workspace, &built.join("shardc"), &shared)?;
@@ -139,7 +139,7 @@ fn debian(machine: &Machine, top: &Path, output: &Path) -> Result<PathBuf> {
         &root.join("DEBIAN/control"),
         &format!(
             "Package: shardc\nVersion: {VERSION}\nArchitecture: {architecture}\nSection: devel\nPriority: optional\n\
-             Depends: libc6 (>= 2.36), libgcc-s1\nMaintainer: The shardc authors\n\
+             Depends: libc6 (>= 2.34), libgcc-s1\nMaintainer: The shardc authors\n\
              Description: SPMD sharding compiler for StableHLO\n Partitions programs for several devices, explains every \
              collective, and plans\n memory and time without a device. With the C library.\n"
         ),

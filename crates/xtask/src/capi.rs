@@ -59,7 +59,7 @@ pub fn install(root: &Path, built: &Path, prefix: &Path) -> Result<()> {
     copy(&include.join("shardc.hpp"), &prefix.join("include/shardc.hpp"))?;
     let lib = prefix.join("lib");
     copy(&built.join("libshardc_capi.a"), &lib.join("libshardc.a"))?;
-    let file = format!("libshardc.so.{VERSION}");
+    let file = library();
     copy(&built.join("libshardc_capi.so"), &lib.join(&file))?;
     let named = format!("libshardc.so.{}", major());
     link(&file, &lib.join(&named))?;
@@ -67,6 +67,11 @@ pub fn install(root: &Path, built: &Path, prefix: &Path) -> Result<()> {
     write(&lib.join("pkgconfig/shardc.pc"), &pkg_config())?;
     write(&lib.join("cmake/shardc/shardcConfig.cmake"), &cmake())?;
     write(&lib.join("cmake/shardc/shardcConfigVersion.cmake"), &cmake_version())
+}
+
+/// The file of the shared library.
+pub(crate) fn library() -> String {
+    format!("libshardc.so.{VERSION}")
 }
 
 fn major() -> &'static str {

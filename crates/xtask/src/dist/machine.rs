@@ -1,6 +1,10 @@
 //! The machines that programs are built for.
 
-use std::{env, path::PathBuf, process::Command};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context, Result};
 
@@ -52,11 +56,21 @@ impl Machine {
         (!self.is_host).then_some(&*self.triple)
     }
 
+    /// A tool of the GNU binutils or compilers for the machine, such as `gcc`.
+    fn tool(&self, name: &str) -> String {
+        if self.is_host { name.to_owned() } else { format!("{}-linux-gnu-{name}", self.processor()) }
+    }
+
+    /// Removes the symbols of a program or library. With `strip` in the profile, Cargo leaves those of some programs.
+    pub(super) fn strip(&self, file: &Path) -> Result<()> {
+        process::run(Command::new(self.tool("strip")).arg(file))
+    }
+
     /// Makes a command of Cargo, or one that runs Cargo, build for the machine.
     pub(super) fn selects(&self, command: &mut Command) {
         if let Some(target) = self.target() {
             command.args(["--target", target]);
-            let gcc = format!("{}-linux-gnu-gcc", self.processor());
+            let gcc = self.tool("gcc");
             let variable = format!("CARGO_TARGET_{}_LINKER", self.triple.to_uppercase().replace('-', "_"));
             if which(&gcc).is_some() && env::var_os(&variable).is_none() {
                 command.env(variable, gcc);

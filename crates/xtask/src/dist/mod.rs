@@ -68,16 +68,15 @@ pub fn run(workspace: &Workspace, args: &DistArgs) -> Result<()> {
     for (at, triple) in [&host.triple].into_iter().chain(&args.target).enumerate() {
         let machine = Machine::of(triple)?;
         let built = machine.build(workspace, &args.profile)?;
-        check_size(&built.join("shardc"), &args.profile)?;
         if at == 0 {
             documentation(workspace, &built.join("shardc"), &shared)?;
         }
         let top = install(workspace, &machine, &built, &shared)?;
+        let program = top.join("bin/shardc");
+        check_size(&program, &args.profile)?;
         println!("{}\n{}", tarball(&top, &output)?.display(), debian(&machine, &top, &output)?.display());
         if !args.no_wheel {
-            wheel::build(workspace, &output, &args.profile, &built.join("shardc"), |maturin| {
-                machine.selects(maturin);
-            })?;
+            wheel::build(workspace, &output, &args.profile, &program, |maturin| machine.selects(maturin))?;
         }
     }
     println!("{}", components(workspace, &output)?.display());
@@ -114,7 +113,11 @@ fn install(workspace: &Workspace, machine: &Machine, built: &Path, shared: &Path
     let name = format!("shardc-{VERSION}-{}", machine.triple);
     let top = workspace.scratch("dist")?.join(&machine.triple).join(name);
     capi::install(&workspace.root, built, &top)?;
-    copy(&built.join("shardc"), &top.join("bin/shardc"))?;
+    let program = top.join("bin/shardc");
+    copy(&built.join("shardc"), &program)?;
+    for file in [program, top.join("lib").join(capi::library())] {
+        machine.strip(&file)?;
+    }
     process::run(Command::new("cp").arg("-a").arg(shared.join("share")).arg(&top))?;
     Ok(top)
 }

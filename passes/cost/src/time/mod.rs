@@ -185,6 +185,21 @@ mod tests {
     }
 
     #[test]
+    fn a_convolution_hides_no_all_gather() {
+        let (image, kernel) = ("tensor<8x56x56x256xbf16>", "tensor<3x3x256x256xbf16>");
+        let text = format!(
+            "func.func @main(%x: {image}, %w: tensor<3x3x64x256xbf16>, %v: {kernel}) -> ({image}, {image}) {{
+            %0 = \"stablehlo.all_gather\"(%w) <{{all_gather_dim = 2 : i64, channel_handle = #stablehlo.channel_handle<handle = 0, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}}> : (tensor<3x3x64x256xbf16>) -> {kernel}
+            %1 = stablehlo.convolution(%x, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {{pad = [[1, 1], [1, 1]]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : ({image}, {kernel}) -> {image}
+            %2 = stablehlo.convolution(%1, %0) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {{pad = [[1, 1], [1, 1]]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : ({image}, {kernel}) -> {image}
+            return %1, %2 : {image}, {image} }}"
+        );
+        let time = time(&text, "v5e:4x4");
+        assert!(time.total.communication > 0.0);
+        close(time.total.exposed, time.total.communication);
+    }
+
+    #[test]
     fn devices_of_a_cpu_wait_for_collectives() {
         let time = gathers("cpu:4");
         close(time.total.exposed, time.total.communication);

@@ -134,7 +134,8 @@ impl<'m> Estimate<'m> {
         for (item, step) in items.iter_mut().zip(&mut steps) {
             step.own.flops = step.kernel.flops;
             let nested = step.inside.as_ref().map_or(0.0, |(inside, _)| inside.total.flops);
-            item.is_matmul |= step.own.flops + nested > 0.0;
+            let product = step.kernel.product.map(|(_, op)| &self.module.ops[op].kind);
+            item.is_matmul |= matches!(product, Some(OpKind::DotGeneral(_))) || nested > 0.0;
             if step.kind == StepKind::Kernel {
                 let ((seconds, is_memory_bound), start) =
                     (step.kernel.seconds(spec), step.kernel.start(spec));

@@ -1,0 +1,349 @@
+//! Collectives, and transfers between devices and with the host.
+
+use std::sync::Arc;
+
+use shardc_ir::{CollectiveSpec, OpId, OpKind, RegionId, TransferSpec};
+
+use super::{Device, Frame, Stop, Values};
+use crate::array::{Array, Dims, View};
+use crate::error::Fault;
+use crate::kernels::{elementwise, moves};
+use crate::meeting::{Address, Gathered};
+use crate::numbers::Domain;
+use crate::value::Value;
+
+/// What the numbers in replica groups are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ids {
+    Replicas,
+    Partitions,
+    /// Replicas, of which all partitions belong to the group.
+    ReplicasWithPartitions,
+    Devices,
+}
+
+/// The group of a device: its index among all groups, its members, and the place of the device.
+struct Group {
+    index: usize,
+    members: Vec<usize>,
+    place: usize,
+}
+
+impl<D: Domain> Device<'_, '_, D> {
+    /// The groups of a collective as device numbers (StableHLO specification, section "Collective ops").
+    fn groups(&self, spec: &CollectiveSpec, ids: Ids) -> Vec<Vec<usize>> {
+        let (replicas, partitions) = (self.grid.replicas, self.grid.partitions);
+        let mut lists: Vec<Vec<usize>> = spec
+            .groups
+            .iter()
+            .map(|group| group.iter().filter_map(|id| usize::try_from(id).ok()).collect())
+            .collect();
+        if spec.groups.num_ids() == 0 {
+            let all = match ids {
+                Ids::Replicas | Ids::ReplicasWithPartitions => replicas,
+                Ids::Partitions => partitions,
+                Ids::Devices => replicas * partitions,
+            };
+            lists = vec![(0..all).collect()];
+        }
+        match ids {
+            Ids::Devices => lists,
+            Ids::Replicas => {
+                let across = |p: usize| lists.iter().map(move |list| list.iter().map(|r| r * partitions + p).collect());
+                (0..partitions).flat_map(across).collect()
+            }
+            Ids::Partitions => {
+                let across = |r: usize| lists.iter().map(move |list| list.iter().map(|p| r * partitions + p).collect());
+                (0..replicas).flat_map(across).collect()
+            }
+            Ids::ReplicasWithPartitions => {
+                let all = |list: &Vec<usize>| {
+                    (0..partitions).flat_map(|p| list.iter().map(move |r| r * partitions + p)).collect()
+                };
+                lists.iter().map(all).collect()
+            }
+        }
+    }
+
+    fn group(&self, spec: &CollectiveSpec, ids: Ids) -> Option<Group> {
+        let groups = self.groups(spec, ids);
+        groups.into_iter().enumerate().find_map(|(index, members)| {
+            let place = members.iter().position(|&member| member == self.id)?;
+            Some(Group { index, members, place })
+        })
+    }
+
+    /// Gives operands to the group, and waits for those of its other devices.
+    fn gather(&self, op: OpId, group: &Group, operands: Vec<Array<D>>) -> Result<Arc<Gathered<D>>, Fault> {
+        self.meeting.meet(self.room(op, group.index), group.place, group.members.len(), operands)
+    }
+
+    /// Evaluates a collective.
+    pub(super) fn collective(
+        &self,
+        op: OpId,
+        operands: Vec<Array<D>>,
+        frame: &mut Frame<D>,
+    ) -> Result<Values<D>, Stop> {
+        let data = &self.module.ops[op];
+        for operand in &operands {
+            self.charge(operand.len() as u64)?;
+        }
+        let reduced_ids = |spec: &CollectiveSpec| match (spec.use_global_device_ids, spec.crosses_partitions()) {
+            (true, _) => Ids::Devices,
+            (false, true) => Ids::ReplicasWithPartitions,
+            (false, false) => Ids::Replicas,
+        };
+        let moved_ids = |spec: &CollectiveSpec| match spec.crosses_partitions() {
+            true => Ids::Partitions,
+            false => Ids::Replicas,
+        };
+        let region = data.regions.first().copied();
+        let results = match &data.kind {
+            OpKind::AllReduce(spec) => {
+                let group = self.group(spec, reduced_ids(spec)).ok_or_else(outside)?;
+                self.all_reduced(op, &group, region, operands, frame)?
+            }
+            OpKind::CrossReplicaSum(spec) => {
+                let group = self.group(spec, Ids::Replicas).ok_or_else(outside)?;
+                self.all_reduced(op, &group, None, operands, frame)?
+            }
+            OpKind::ReduceScatter { dim, spec } => {
+                let group = self.group(spec, reduced_ids(spec)).ok_or_else(outside)?;
+                let reduced = self.all_reduced(op, &group, region, operands, frame)?;
+                let part = |a: &Array<D>| block(a, *dim as usize, group.place, group.members.len());
+                reduced.iter().map(part).collect::<Result<_, Fault>>()?
+            }
+            OpKind::AllGather { dim, spec } => {
+                let group = self.group(spec, reduced_ids(spec)).ok_or_else(outside)?;
+                let gathered = self.gather(op, &group, operands)?;
+                columns(&gathered.operands).iter().map(|parts| moves::concatenate(parts, *dim as usize)).collect::<Result<_, Fault>>()?
+            }
+            OpKind::AllToAll { split_dim, concat_dim, split_count, spec } => {
+                let group = self.group(spec, moved_ids(spec)).ok_or_else(outside)?;
+                let gathered = self.gather(op, &group, operands)?;
+                let exchange = |parts: &Vec<Array<D>>| {
+                    let part = |a: &Array<D>| block(a, *split_dim as usize, group.place, *split_count as usize);
+                    let parts = parts.iter().map(part).collect::<Result<Vec<_>, Fault>>()?;
+                    moves::concatenate(&parts, *concat_dim as usize)
+                };
+                columns(&gathered.operands).iter().map(exchange).collect::<Result<_, Fault>>()?
+            }
+            OpKind::CollectivePermute(spec) => self.permuted(op, spec, moved_ids(spec), operands)?,
+            OpKind::CollectiveBroadcast(spec) => self.broadcast(op, spec, moved_ids(spec), operands)?,
+            OpKind::CollectiveReduce(spec) => self.rooted(op, spec, reduced_ids(spec), operands, frame)?,
+            other => return Err(Fault::Internal(format!("{} is no collective", other.name())).into()),
+        };
+        Ok(results.into_iter().map(Value::Array).collect())
+    }
+
+    /// The reduction over a group, which the first device that needs it computes for all.
+    fn all_reduced(
+        &self,
+        op: OpId,
+        group: &Group,
+        region: Option<RegionId>,
+        operands: Vec<Array<D>>,
+        frame: &mut Frame<D>,
+    ) -> Result<Vec<Array<D>>, Stop> {
+        let gathered = self.gather(op, group, operands)?;
+        let mut inner = None;
+        let shared = gathered.shared.get_or_init(|| {
+            self.folded(region, &gathered.operands, frame).map_err(|stop| match stop {
+                Stop::Fault(fault) => fault,
+                Stop::Inner(error) => {
+                    let fault = error.fault.clone();
+                    inner = Some(error);
+                    fault
+                }
+            })
+        });
+        match inner {
+            Some(error) => Err(error.into()),
+            None => Ok(shared.clone()?),
+        }
+    }
+
+    fn folded(
+        &self,
+        region: Option<RegionId>,
+        operands: &[Vec<Array<D>>],
+        frame: &mut Frame<D>,
+    ) -> Result<Vec<Array<D>>, Stop> {
+        let mut results = Vec::new();
+        for parts in columns(operands) {
+            let mut parts = parts.into_iter();
+            let Some(mut sum) = parts.next() else { continue };
+            let dims = Dims::from_slice(sum.dims());
+            for part in parts {
+                if part.dims() != dims.as_slice() {
+                    return Err(Fault::Invalid("devices reduce arrays of different shapes".to_owned()).into());
+                }
+                self.charge(sum.len() as u64)?;
+                let Some(region) = region else {
+                    sum = elementwise::binary(shardc_ir::BinaryOp::Add, &sum, &part, 0)?;
+                    continue;
+                };
+                let flat = Dims::from_slice(&[sum.len()]);
+                let args = vec![sum.reshaped(flat.clone())?, part.reshaped(flat.clone())?];
+                let mut combined = self.lifted(region, args, flat[0], frame)?;
+                let last = combined.pop();
+                sum = last.ok_or_else(|| Fault::Invalid("a reducer without a result".to_owned()))?.reshaped(dims.clone())?;
+            }
+            results.push(sum);
+        }
+        Ok(results)
+    }
+
+    /// Sends the operand to the target of this device, and returns that of its source, or zeros.
+    fn permuted(
+        &self,
+        op: OpId,
+        spec: &CollectiveSpec,
+        ids: Ids,
+        operands: Vec<Array<D>>,
+    ) -> Result<Vec<Array<D>>, Stop> {
+        let zeros = operands.iter().map(zeros).collect::<Result<Vec<_>, Fault>>()?;
+        let pairs = self.groups(spec, ids);
+        // A device may be the source of one pair and the target of another.
+        let mut received = None;
+        let values: Values<D> = operands.iter().cloned().map(Value::Array).collect();
+        for (index, pair) in pairs.iter().enumerate() {
+            match pair.as_slice() {
+                &[source, target] if source == self.id && target == self.id => received = Some(operands.clone()),
+                &[source, _] if source == self.id => {
+                    self.meeting.send(Address::Pair(self.room(op, index)), values.clone());
+                }
+                _ => {}
+            }
+        }
+        for (index, pair) in pairs.iter().enumerate() {
+            if let &[source, target] = pair.as_slice()
+                && target == self.id
+                && source != self.id
+            {
+                received = Some(super::arrays(self.meeting.receive(Address::Pair(self.room(op, index)))?)?);
+            }
+        }
+        Ok(received.unwrap_or(zeros))
+    }
+
+    /// The operands of the root of the group; zeros outside of all groups.
+    fn broadcast(
+        &self,
+        op: OpId,
+        spec: &CollectiveSpec,
+        ids: Ids,
+        mut operands: Vec<Array<D>>,
+    ) -> Result<Vec<Array<D>>, Stop> {
+        let root = self.root(spec, &mut operands)?;
+        let zeros = operands.iter().map(zeros).collect::<Result<Vec<_>, Fault>>()?;
+        let Some(group) = self.group(spec, ids) else { return Ok(zeros) };
+        let gathered = self.gather(op, &group, operands)?;
+        let source = gathered.operands.get(root).cloned();
+        Ok(source.ok_or_else(|| Fault::Invalid(format!("the root {root} is not in the group")))?)
+    }
+
+    /// The reduction over the group on its root; the operands on other devices.
+    fn rooted(
+        &self,
+        op: OpId,
+        spec: &CollectiveSpec,
+        ids: Ids,
+        mut operands: Vec<Array<D>>,
+        frame: &mut Frame<D>,
+    ) -> Result<Vec<Array<D>>, Stop> {
+        let root = self.root(spec, &mut operands)?;
+        let Some(group) = self.group(spec, ids) else {
+            return Ok(operands.iter().map(zeros).collect::<Result<Vec<_>, Fault>>()?);
+        };
+        let region = self.module.ops[op].regions.first().copied();
+        let reduced = self.all_reduced(op, &group, region, operands.clone(), frame)?;
+        if group.place == root { Ok(reduced) } else { Ok(operands.iter().map(zeros).collect::<Result<_, Fault>>()?) }
+    }
+
+    /// The index of the root in its group: the last operand, if the root is dynamic.
+    fn root(&self, spec: &CollectiveSpec, operands: &mut Vec<Array<D>>) -> Result<usize, Fault> {
+        match (spec.has_dynamic_root, operands.len()) {
+            (true, 2..) => {
+                let root = operands.pop().map(|root| root.to_index()).transpose()?;
+                usize::try_from(root.unwrap_or(0)).or_else(|_| Fault::invalid("a negative root"))
+            }
+            _ => Ok(0),
+        }
+    }
+
+    /// Evaluates a transfer between devices or with the host.
+    pub(super) fn transfer(&self, op: OpId, mut operands: Values<D>) -> Result<Values<D>, Stop> {
+        let data = &self.module.ops[op];
+        match &data.kind {
+            OpKind::Send(spec) => {
+                operands.pop();
+                if let Some(channel) = self.channel(spec, true) {
+                    self.meeting.send(channel, operands);
+                }
+                Ok(vec![Value::Token])
+            }
+            OpKind::Recv(spec) => {
+                let mut values = match self.channel(spec, false) {
+                    Some(channel) => self.meeting.receive(channel)?,
+                    None => Vec::new(),
+                };
+                values.push(Value::Token);
+                Ok(values)
+            }
+            OpKind::Infeed(_) => {
+                let count = data.results.len().saturating_sub(1);
+                let mut values = Vec::new();
+                for _ in 0..count {
+                    values.push(Value::Array(self.meeting.infeed()?));
+                }
+                values.push(Value::Token);
+                Ok(values)
+            }
+            _ => {
+                operands.pop();
+                self.meeting.outfeed(operands);
+                Ok(vec![Value::Token])
+            }
+        }
+    }
+
+    /// The channel of a transfer. Transfers between given pairs of devices have one channel per pair.
+    fn channel(&self, spec: &TransferSpec, sends: bool) -> Option<Address> {
+        let channel = |pair| Some(Address::Channel(spec.channel.handle, pair));
+        let Some(pairs) = spec.source_target_pairs.as_ref().filter(|pairs| !pairs.is_empty()) else {
+            return channel(None);
+        };
+        let own = |pair: (i64, i64)| usize::try_from(if sends { pair.0 } else { pair.1 }) == Ok(self.id);
+        let index = pairs.iter().position(|pair| pair.pair().is_some_and(own))?;
+        channel(Some(index))
+    }
+}
+
+fn outside() -> Fault {
+    Fault::Invalid("the device is in no replica group".to_owned())
+}
+
+/// An array of zeros with the type of another.
+fn zeros<D: Domain>(like: &Array<D>) -> Result<Array<D>, Fault> {
+    elementwise::spread(&Array::full(Dims::new(), like.dtype(), 0.0)?, like.dims())
+}
+
+/// Block `index` of `count` equal blocks along a dimension.
+fn block<D: Domain>(a: &Array<D>, dim: usize, index: usize, count: usize) -> Result<Array<D>, Fault> {
+    let mut view = View::whole(a.dims());
+    let size = a.dims().get(dim).copied().unwrap_or(0);
+    if count == 0 || !size.is_multiple_of(count) || index >= count {
+        return Fault::invalid(format!("{size} elements cannot be split into {count} blocks"));
+    }
+    view.dims[dim] = size / count;
+    view.offset = view.strides[dim] * (index * (size / count)) as isize;
+    a.viewed(&view)
+}
+
+/// For each operand, its value on each device.
+fn columns<D: Domain>(operands: &[Vec<Array<D>>]) -> Vec<Vec<Array<D>>> {
+    let count = operands.first().map_or(0, Vec::len);
+    (0..count).map(|i| operands.iter().filter_map(|device| device.get(i).cloned()).collect()).collect()
+}

@@ -1,0 +1,6 @@
+//! Tests of the interpreter: StableHLO's own suites, several devices, and the exact domain.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod checks;
+mod conformance;

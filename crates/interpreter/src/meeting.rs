@@ -154,7 +154,8 @@ impl<D: Domain> Meeting<D> {
         // All other devices of the group can continue.
         state.blocked -= size - 1;
         self.changed.notify_all();
-        Self::leave(&mut state, room, size).ok_or_else(|| Fault::Internal("a collective without results".to_owned()))
+        Self::leave(&mut state, room, size)
+            .ok_or_else(|| Fault::Internal("a collective without results".to_owned()))
     }
 
     /// Takes the operands of a complete collective; the last device removes it.

@@ -22,6 +22,8 @@ const STACK: usize = 64 << 20;
 pub struct Foreign<'m> {
     /// The full name of an operation, or the target of a custom call.
     pub name: &'m str,
+    /// Whether it is a custom call.
+    pub is_custom_call: bool,
     /// Inherent attributes.
     pub props: &'m AttrDict,
     /// Other attributes.

@@ -58,8 +58,12 @@ impl<D: Domain> Data<D> {
     /// The elements with these bits.
     pub(crate) fn from_words(dtype: DType, words: &[u64]) -> Result<Self, Fault> {
         match storage(dtype) {
-            Storage::F32 => Ok(Data::F32(words.iter().map(|&bits| D::Single::from_bits(dtype, bits)).collect())),
-            Storage::F64 => Ok(Data::F64(words.iter().map(|&bits| D::Double::from_bits(dtype, bits)).collect())),
+            Storage::F32 => {
+                Ok(Data::F32(words.iter().map(|&bits| D::Single::from_bits(dtype, bits)).collect()))
+            }
+            Storage::F64 => {
+                Ok(Data::F64(words.iter().map(|&bits| D::Double::from_bits(dtype, bits)).collect()))
+            }
             Storage::C64 | Storage::C128 => Fault::unsupported("bits of complex numbers"),
             _ => {
                 let words: Vec<i64> = words.iter().map(|&word| word as i64).collect();

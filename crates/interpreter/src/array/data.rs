@@ -110,7 +110,30 @@ macro_rules! zip {
     }};
 }
 
-pub(crate) use {map, zip};
+/// Evaluates an expression with the vectors of two operands of the same variant.
+macro_rules! both {
+    ($a:expr, $b:expr, ($x:ident, $y:ident) => $body:expr) => {{
+        use $crate::array::Data as Any;
+        match ($a, $b) {
+            (Any::Bool($x), Any::Bool($y)) => $body,
+            (Any::I8($x), Any::I8($y)) => $body,
+            (Any::I16($x), Any::I16($y)) => $body,
+            (Any::I32($x), Any::I32($y)) => $body,
+            (Any::I64($x), Any::I64($y)) => $body,
+            (Any::U8($x), Any::U8($y)) => $body,
+            (Any::U16($x), Any::U16($y)) => $body,
+            (Any::U32($x), Any::U32($y)) => $body,
+            (Any::U64($x), Any::U64($y)) => $body,
+            (Any::F32($x), Any::F32($y)) => $body,
+            (Any::F64($x), Any::F64($y)) => $body,
+            (Any::C64($x), Any::C64($y)) => $body,
+            (Any::C128($x), Any::C128($y)) => $body,
+            _ => return $crate::error::Fault::invalid("operands have different element types"),
+        }
+    }};
+}
+
+pub(crate) use {both, each, map, zip};
 
 /// The variant that stores elements of this type.
 pub(crate) fn storage(dtype: DType) -> Storage {

@@ -10,7 +10,7 @@ use shardc_ir::{DType, DTypeClass};
 use smallvec::SmallVec;
 
 pub use self::data::Data;
-pub(crate) use self::data::{Storage, map, reserve, storage, zip};
+pub(crate) use self::data::{Storage, both, each, map, reserve, storage, zip};
 pub(crate) use self::strides::{Counter, View, copy_view, row_major, write_view};
 use crate::error::Fault;
 use crate::numbers::{Domain, Number, Real};
@@ -91,11 +91,6 @@ impl<D: Domain> Array<D> {
         &self.data
     }
 
-    /// The elements, copied only if another array shares them.
-    pub(crate) fn into_data(self) -> Data<D> {
-        Arc::try_unwrap(self.data).unwrap_or_else(|shared| (*shared).clone())
-    }
-
     /// The elements for changes in place, copied only if another array shares them.
     pub(crate) fn data_mut(&mut self) -> &mut Data<D> {
         Arc::make_mut(&mut self.data)
@@ -119,15 +114,6 @@ impl<D: Domain> Array<D> {
             return Fault::invalid(format!("{:?} cannot be reshaped to {dims:?}", self.dims));
         }
         self.dims = dims;
-        Ok(self)
-    }
-
-    /// The same elements with another element type of the same storage.
-    pub(crate) fn with_dtype(mut self, dtype: DType) -> Result<Self, Fault> {
-        if storage(dtype) != self.data.storage() {
-            return Err(Fault::Internal(format!("{} elements as {dtype}", self.dtype)));
-        }
-        self.dtype = dtype;
         Ok(self)
     }
 

@@ -166,16 +166,24 @@ mod tests {
     #[test]
     fn views_select_in_row_major_order() {
         let numbers: Vec<i32> = (0..12).collect();
-        let transposed = View { offset: 0, strides: [1, 4].into(), dims: Dims::from_slice(&[4, 3]) };
+        let transposed =
+            View { offset: 0, strides: SmallStrides::from_slice(&[1, 4]), dims: Dims::from_slice(&[4, 3]) };
         assert_eq!(copy_view(&numbers, &transposed).unwrap(), [0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11]);
-        let reversed = View { offset: 11, strides: [-4, -1].into(), dims: Dims::from_slice(&[3, 4]) };
+        let reversed = View {
+            offset: 11,
+            strides: SmallStrides::from_slice(&[-4, -1]),
+            dims: Dims::from_slice(&[3, 4]),
+        };
         assert_eq!(copy_view(&numbers, &reversed).unwrap(), (0..12).rev().collect::<Vec<_>>());
-        let repeated = View { offset: 5, strides: [0, 1].into(), dims: Dims::from_slice(&[2, 2]) };
+        let repeated =
+            View { offset: 5, strides: SmallStrides::from_slice(&[0, 1]), dims: Dims::from_slice(&[2, 2]) };
         assert_eq!(copy_view(&numbers, &repeated).unwrap(), [5, 6, 5, 6]);
-        let beyond = View { offset: 5, strides: [1].into(), dims: Dims::from_slice(&[8]) };
+        let beyond =
+            View { offset: 5, strides: SmallStrides::from_slice(&[1]), dims: Dims::from_slice(&[8]) };
         assert!(copy_view(&numbers, &beyond).is_err());
         let mut grid = [0; 6];
-        let column = View { offset: 1, strides: [3].into(), dims: Dims::from_slice(&[2]) };
+        let column =
+            View { offset: 1, strides: SmallStrides::from_slice(&[3]), dims: Dims::from_slice(&[2]) };
         write_view(&mut grid, &column, &[7, 8]).unwrap();
         assert_eq!(grid, [0, 7, 0, 0, 8, 0]);
     }

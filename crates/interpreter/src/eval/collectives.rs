@@ -49,11 +49,15 @@ impl<D: Domain> Device<'_, '_, D> {
         match ids {
             Ids::Devices => lists,
             Ids::Replicas => {
-                let across = |p: usize| lists.iter().map(move |list| list.iter().map(|r| r * partitions + p).collect());
+                let across = |p: usize| {
+                    lists.iter().map(move |list| list.iter().map(|r| r * partitions + p).collect())
+                };
                 (0..partitions).flat_map(across).collect()
             }
             Ids::Partitions => {
-                let across = |r: usize| lists.iter().map(move |list| list.iter().map(|p| r * partitions + p).collect());
+                let across = |r: usize| {
+                    lists.iter().map(move |list| list.iter().map(|p| r * partitions + p).collect())
+                };
                 (0..replicas).flat_map(across).collect()
             }
             Ids::ReplicasWithPartitions => {
@@ -89,11 +93,12 @@ impl<D: Domain> Device<'_, '_, D> {
         for operand in &operands {
             self.charge(operand.len() as u64)?;
         }
-        let reduced_ids = |spec: &CollectiveSpec| match (spec.use_global_device_ids, spec.crosses_partitions()) {
-            (true, _) => Ids::Devices,
-            (false, true) => Ids::ReplicasWithPartitions,
-            (false, false) => Ids::Replicas,
-        };
+        let reduced_ids =
+            |spec: &CollectiveSpec| match (spec.use_global_device_ids, spec.crosses_partitions()) {
+                (true, _) => Ids::Devices,
+                (false, true) => Ids::ReplicasWithPartitions,
+                (false, false) => Ids::Replicas,
+            };
         let moved_ids = |spec: &CollectiveSpec| match spec.crosses_partitions() {
             true => Ids::Partitions,
             false => Ids::Replicas,
@@ -117,13 +122,17 @@ impl<D: Domain> Device<'_, '_, D> {
             OpKind::AllGather { dim, spec } => {
                 let group = self.group(spec, reduced_ids(spec)).ok_or_else(outside)?;
                 let gathered = self.gather(op, &group, operands)?;
-                columns(&gathered.operands).iter().map(|parts| moves::concatenate(parts, *dim as usize)).collect::<Result<_, Fault>>()?
+                columns(&gathered.operands)
+                    .iter()
+                    .map(|parts| moves::concatenate(parts, *dim as usize))
+                    .collect::<Result<_, Fault>>()?
             }
             OpKind::AllToAll { split_dim, concat_dim, split_count, spec } => {
                 let group = self.group(spec, moved_ids(spec)).ok_or_else(outside)?;
                 let gathered = self.gather(op, &group, operands)?;
                 let exchange = |parts: &Vec<Array<D>>| {
-                    let part = |a: &Array<D>| block(a, *split_dim as usize, group.place, *split_count as usize);
+                    let part =
+                        |a: &Array<D>| block(a, *split_dim as usize, group.place, *split_count as usize);
                     let parts = parts.iter().map(part).collect::<Result<Vec<_>, Fault>>()?;
                     moves::concatenate(&parts, *concat_dim as usize)
                 };
@@ -188,7 +197,9 @@ impl<D: Domain> Device<'_, '_, D> {
                 let args = vec![sum.reshaped(flat.clone())?, part.reshaped(flat.clone())?];
                 let mut combined = self.lifted(region, args, flat[0], frame)?;
                 let last = combined.pop();
-                sum = last.ok_or_else(|| Fault::Invalid("a reducer without a result".to_owned()))?.reshaped(dims.clone())?;
+                sum = last
+                    .ok_or_else(|| Fault::Invalid("a reducer without a result".to_owned()))?
+                    .reshaped(dims.clone())?;
             }
             results.push(sum);
         }
@@ -209,9 +220,11 @@ impl<D: Domain> Device<'_, '_, D> {
         let mut received = None;
         let values: Values<D> = operands.iter().cloned().map(Value::Array).collect();
         for (index, pair) in pairs.iter().enumerate() {
-            match pair.as_slice() {
-                &[source, target] if source == self.id && target == self.id => received = Some(operands.clone()),
-                &[source, _] if source == self.id => {
+            match *pair.as_slice() {
+                [source, target] if source == self.id && target == self.id => {
+                    received = Some(operands.clone());
+                }
+                [source, _] if source == self.id => {
                     self.meeting.send(Address::Pair(self.room(op, index)), values.clone());
                 }
                 _ => {}
@@ -236,15 +249,18 @@ impl<D: Domain> Device<'_, '_, D> {
         ids: Ids,
         mut operands: Vec<Array<D>>,
     ) -> Result<Vec<Array<D>>, Stop> {
-        let root = self.root(spec, &mut operands)?;
+        let roots = roots(spec, &mut operands)?;
         let zeros = operands.iter().map(zeros).collect::<Result<Vec<_>, Fault>>()?;
         let Some(group) = self.group(spec, ids) else { return Ok(zeros) };
         let gathered = self.gather(op, &group, operands)?;
-        let source = gathered.operands.get(root).cloned();
-        Ok(source.ok_or_else(|| Fault::Invalid(format!("the root {root} is not in the group")))?)
+        let source = |(index, root): (usize, usize)| {
+            let found = gathered.operands.get(root).and_then(|operands| operands.get(index)).cloned();
+            found.ok_or_else(|| Fault::Invalid(format!("the root {root} is not in the group")))
+        };
+        Ok(roots.into_iter().enumerate().map(source).collect::<Result<_, Fault>>()?)
     }
 
-    /// The reduction over the group on its root; the operands on other devices.
+    /// The reduction over the group on its root; zeros on other devices.
     fn rooted(
         &self,
         op: OpId,
@@ -253,24 +269,13 @@ impl<D: Domain> Device<'_, '_, D> {
         mut operands: Vec<Array<D>>,
         frame: &mut Frame<D>,
     ) -> Result<Vec<Array<D>>, Stop> {
-        let root = self.root(spec, &mut operands)?;
-        let Some(group) = self.group(spec, ids) else {
-            return Ok(operands.iter().map(zeros).collect::<Result<Vec<_>, Fault>>()?);
-        };
+        let roots = roots(spec, &mut operands)?;
+        let zeros = operands.iter().map(zeros).collect::<Result<Vec<_>, Fault>>()?;
+        let Some(group) = self.group(spec, ids) else { return Ok(zeros) };
         let region = self.module.ops[op].regions.first().copied();
-        let reduced = self.all_reduced(op, &group, region, operands.clone(), frame)?;
-        if group.place == root { Ok(reduced) } else { Ok(operands.iter().map(zeros).collect::<Result<_, Fault>>()?) }
-    }
-
-    /// The index of the root in its group: the last operand, if the root is dynamic.
-    fn root(&self, spec: &CollectiveSpec, operands: &mut Vec<Array<D>>) -> Result<usize, Fault> {
-        match (spec.has_dynamic_root, operands.len()) {
-            (true, 2..) => {
-                let root = operands.pop().map(|root| root.to_index()).transpose()?;
-                usize::try_from(root.unwrap_or(0)).or_else(|_| Fault::invalid("a negative root"))
-            }
-            _ => Ok(0),
-        }
+        let reduced = self.all_reduced(op, &group, region, operands, frame)?;
+        let chosen = reduced.into_iter().zip(zeros).zip(roots);
+        Ok(chosen.map(|((sum, zero), root)| if group.place == root { sum } else { zero }).collect())
     }
 
     /// Evaluates a transfer between devices or with the host.
@@ -319,6 +324,19 @@ impl<D: Domain> Device<'_, '_, D> {
         let index = pairs.iter().position(|pair| pair.pair().is_some_and(own))?;
         channel(Some(index))
     }
+}
+
+/// The root of each operand, as an index in the group: the elements of the last operand, if roots are dynamic.
+fn roots<D: Domain>(spec: &CollectiveSpec, operands: &mut Vec<Array<D>>) -> Result<Vec<usize>, Fault> {
+    if !spec.has_dynamic_root {
+        return Ok(vec![0; operands.len()]);
+    }
+    let roots = operands.pop().and_then(|roots| roots.to_integers()).unwrap_or_default();
+    if roots.len() != operands.len() {
+        return Fault::invalid("not one root for each operand");
+    }
+    let root = |root: i64| usize::try_from(root).or_else(|_| Fault::invalid("a negative root"));
+    roots.into_iter().map(root).collect()
 }
 
 fn outside() -> Fault {

@@ -9,7 +9,12 @@ use crate::value::Value;
 
 impl<D: Domain> Device<'_, '_, D> {
     /// Repeats the body as long as the condition holds.
-    pub(super) fn while_loop(&self, op: OpId, operands: Values<D>, frame: &mut Frame<D>) -> Result<Values<D>, Stop> {
+    pub(super) fn while_loop(
+        &self,
+        op: OpId,
+        operands: Values<D>,
+        frame: &mut Frame<D>,
+    ) -> Result<Values<D>, Stop> {
         let &[condition, body] = self.module.ops[op].regions.as_slice() else {
             return Err(Fault::Invalid("a loop without condition and body".to_owned()).into());
         };
@@ -31,13 +36,23 @@ impl<D: Domain> Device<'_, '_, D> {
     }
 
     /// Runs region 0 if the operand is true, else region 1.
-    pub(super) fn branch(&self, op: OpId, operands: Values<D>, frame: &mut Frame<D>) -> Result<Values<D>, Stop> {
+    pub(super) fn branch(
+        &self,
+        op: OpId,
+        operands: Values<D>,
+        frame: &mut Frame<D>,
+    ) -> Result<Values<D>, Stop> {
         let index = usize::from(self.index(operands)? == 0);
         self.chosen(op, index, frame)
     }
 
     /// Runs the region with the number of the operand, or the last one.
-    pub(super) fn case(&self, op: OpId, operands: Values<D>, frame: &mut Frame<D>) -> Result<Values<D>, Stop> {
+    pub(super) fn case(
+        &self,
+        op: OpId,
+        operands: Values<D>,
+        frame: &mut Frame<D>,
+    ) -> Result<Values<D>, Stop> {
         let last = self.module.ops[op].regions.len().saturating_sub(1);
         let index = usize::try_from(self.index(operands)?).unwrap_or(last).min(last);
         self.chosen(op, index, frame)
@@ -57,7 +72,12 @@ impl<D: Domain> Device<'_, '_, D> {
     }
 
     /// Runs the only region of an operation with its operands.
-    pub(super) fn nested(&self, op: OpId, operands: Values<D>, frame: &mut Frame<D>) -> Result<Values<D>, Stop> {
+    pub(super) fn nested(
+        &self,
+        op: OpId,
+        operands: Values<D>,
+        frame: &mut Frame<D>,
+    ) -> Result<Values<D>, Stop> {
         match self.module.ops[op].regions.first() {
             Some(&region) => Ok(self.region(region, operands, frame)?),
             None => Err(Fault::Invalid("an operation without a region".to_owned()).into()),

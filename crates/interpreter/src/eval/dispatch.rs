@@ -10,7 +10,13 @@ use crate::value::Value;
 
 impl<D: Domain> Device<'_, '_, D> {
     /// Evaluates an operation.
-    pub(super) fn operation(&self, op: OpId, operands: Values<D>, frame: &mut Frame<D>) -> Result<Values<D>, Stop> {
+    #[expect(clippy::too_many_lines, reason = "a table: one arm for each kind of operation")]
+    pub(super) fn operation(
+        &self,
+        op: OpId,
+        operands: Values<D>,
+        frame: &mut Frame<D>,
+    ) -> Result<Values<D>, Stop> {
         let kind = &self.module.ops[op].kind;
         match kind {
             OpKind::Unary(_)

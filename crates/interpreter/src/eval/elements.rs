@@ -69,7 +69,11 @@ impl<D: Domain> Device<'_, '_, D> {
             Dense::Resource(key) => {
                 let text = self.module.resources.as_deref().unwrap_or("");
                 let bytes = resource(text, key);
-                Array::from_bytes(&dims, dtype, &bytes.ok_or_else(|| Fault::Invalid(format!("no resource {key}")))?)
+                Array::from_bytes(
+                    &dims,
+                    dtype,
+                    &bytes.ok_or_else(|| Fault::Invalid(format!("no resource {key}")))?,
+                )
             }
             Dense::Raw(_) => Fault::unsupported("a constant that is not dense"),
         }
@@ -77,7 +81,9 @@ impl<D: Domain> Device<'_, '_, D> {
 
     fn stored_dtype(&self, op: OpId) -> Result<DType, Fault> {
         let result = self.module.ops[op].results.first().and_then(|&value| self.module.stored(value));
-        result.map(|ty| ty.dtype).ok_or_else(|| Fault::Unsupported("a constant that is not a tensor".to_owned()))
+        result
+            .map(|ty| ty.dtype)
+            .ok_or_else(|| Fault::Unsupported("a constant that is not a tensor".to_owned()))
     }
 
     /// Whether operands and results of an operation are converted to real numbers and back.
@@ -91,11 +97,13 @@ impl<D: Domain> Device<'_, '_, D> {
             return Ok(operands);
         }
         let values = &self.module.ops[op].operands;
-        let real = |(array, &value): (Array<D>, _)| {
-            match self.module.types.as_quantized(self.module.values[value].ty) {
-                Some(ty) => quant::dequantize(&array, &ty.element),
-                None => Ok(array),
-            }
+        let real = |(array, &value): (Array<D>, _)| match self
+            .module
+            .types
+            .as_quantized(self.module.values[value].ty)
+        {
+            Some(ty) => quant::dequantize(&array, &ty.element),
+            None => Ok(array),
         };
         operands.into_iter().zip(values).map(real).collect()
     }
@@ -106,11 +114,13 @@ impl<D: Domain> Device<'_, '_, D> {
             return Ok(results);
         }
         let values = &self.module.ops[op].results;
-        let stored = |(array, &value): (Array<D>, _)| {
-            match self.module.types.as_quantized(self.module.values[value].ty) {
-                Some(ty) => quant::quantize(&array, &ty.element, ty.stored().dtype),
-                None => Ok(array),
-            }
+        let stored = |(array, &value): (Array<D>, _)| match self
+            .module
+            .types
+            .as_quantized(self.module.values[value].ty)
+        {
+            Some(ty) => quant::quantize(&array, &ty.element, ty.stored().dtype),
+            None => Ok(array),
         };
         results.into_iter().zip(values).map(stored).collect()
     }
@@ -141,8 +151,7 @@ fn resource(text: &str, key: &str) -> Option<Vec<u8>> {
     let at = text.find(&format!("{key}: \"0x")).or_else(|| text.find(&format!("\"{key}\": \"0x")))?;
     let rest = text.get(at..)?;
     let digits = rest.split_once("\"0x")?.1.split_once('"')?.0;
-    let bytes: Option<Vec<u8>> = (4..digits.len() / 2)
-        .map(|i| u8::from_str_radix(digits.get(2 * i..2 * i + 2)?, 16).ok())
-        .collect();
+    let bytes: Option<Vec<u8>> =
+        (4..digits.len() / 2).map(|i| u8::from_str_radix(digits.get(2 * i..2 * i + 2)?, 16).ok()).collect();
     bytes
 }

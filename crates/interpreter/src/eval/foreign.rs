@@ -8,19 +8,26 @@ use crate::numbers::Domain;
 use crate::program::Foreign;
 
 /// Targets of custom calls that return their operand.
-const IDENTITIES: &[&str] =
-    &["Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "MoveToHost", "MoveToDevice"];
+const IDENTITIES: &[&str] = &[
+    "Sharding",
+    "SPMDFullToShardShape",
+    "SPMDShardToFullShape",
+    "annotate_device_placement",
+    "MoveToHost",
+    "MoveToDevice",
+];
 
 impl<D: Domain> Device<'_, '_, D> {
     pub(super) fn foreign(&self, op: OpId, operands: Values<D>) -> Result<Values<D>, Stop> {
         let data = &self.module.ops[op];
-        let (name, props) = match &data.kind {
-            OpKind::CustomCall(spec) => (&*spec.target, &spec.props),
-            OpKind::Opaque(spec) => (&*spec.name, &spec.props),
+        let (name, is_custom_call, props) = match &data.kind {
+            OpKind::CustomCall(spec) => (&*spec.target, true, &spec.props),
+            OpKind::Opaque(spec) => (&*spec.name, false, &spec.props),
             _ => return Err(Fault::Internal("not a custom call".to_owned()).into()),
         };
         if let Some(handler) = self.program.handler
-            && let Some(results) = handler.call(Foreign { name, props, attrs: &data.attrs }, &operands)
+            && let Some(results) =
+                handler.call(Foreign { name, is_custom_call, props, attrs: &data.attrs }, &operands)
         {
             return Ok(results?);
         }

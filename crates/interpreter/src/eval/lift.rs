@@ -50,14 +50,28 @@ impl<D: Domain> Device<'_, '_, D> {
         let is_scalar = |value: &ValueId| self.module.stored(*value).is_some_and(|ty| ty.shape.is_empty());
         let is_elementwise = self.module.regions[region].ops.iter().all(|&op| {
             let data = &self.module.ops[op];
-            let is_lifted = match &data.kind {
-                OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(..) | OpKind::Select | OpKind::Clamp => true,
-                OpKind::Convert | OpKind::BitcastConvert | OpKind::ReducePrecision { .. } => true,
-                OpKind::Constant(_) | OpKind::UniformQuantize | OpKind::UniformDequantize => true,
-                OpKind::Reshape | OpKind::BroadcastInDim { .. } | OpKind::ShardingConstraint(_) => true,
-                OpKind::Return => true,
-                _ => false,
-            };
+            let computes = matches!(
+                data.kind,
+                OpKind::Unary(_)
+                    | OpKind::Binary(_)
+                    | OpKind::Compare(..)
+                    | OpKind::Select
+                    | OpKind::Clamp
+                    | OpKind::Convert
+                    | OpKind::BitcastConvert
+                    | OpKind::ReducePrecision { .. }
+                    | OpKind::Constant(_)
+                    | OpKind::UniformQuantize
+                    | OpKind::UniformDequantize
+            );
+            let passes_on = matches!(
+                data.kind,
+                OpKind::Reshape
+                    | OpKind::BroadcastInDim { .. }
+                    | OpKind::ShardingConstraint(_)
+                    | OpKind::Return
+            );
+            let is_lifted = computes || passes_on;
             is_lifted && data.operands.iter().chain(&data.results).all(is_scalar)
         });
         self.liftable.borrow_mut().insert(region, is_elementwise);
@@ -85,7 +99,8 @@ impl<D: Domain> Device<'_, '_, D> {
                 }
             };
             let at = |fault| Stop::Inner(Error::at(self.module, op, fault));
-            let operands = operation.operands.iter().map(operand).collect::<Result<Vec<_>, Fault>>().map_err(at)?;
+            let operands =
+                operation.operands.iter().map(operand).collect::<Result<Vec<_>, Fault>>().map_err(at)?;
             let result = match operation.kind {
                 OpKind::Return => return Ok(operands),
                 OpKind::Reshape | OpKind::BroadcastInDim { .. } | OpKind::ShardingConstraint(_) => {

@@ -4,11 +4,14 @@
 //! [`Frame`]. An operation takes the values whose last use it is, so that their elements can be freed or changed in place.
 
 mod collectives;
+mod contractions;
 mod control;
 mod dispatch;
 mod elements;
 mod foreign;
 mod lift;
+mod moving;
+mod operands;
 mod reductions;
 mod scans;
 mod shaped;
@@ -77,12 +80,7 @@ pub(crate) struct Device<'p, 'm, D: Domain> {
 }
 
 impl<'p, 'm, D: Domain> Device<'p, 'm, D> {
-    pub(crate) fn new(
-        program: &'p Program<'m, D>,
-        grid: Grid,
-        id: usize,
-        meeting: &'p Meeting<D>,
-    ) -> Self {
+    pub(crate) fn new(program: &'p Program<'m, D>, grid: Grid, id: usize, meeting: &'p Meeting<D>) -> Self {
         Device {
             program,
             module: program.module,
@@ -125,7 +123,12 @@ impl<'p, 'm, D: Domain> Device<'p, 'm, D> {
     }
 
     /// Evaluates a region, and returns the operands of its terminator.
-    fn region(&self, region: RegionId, args: Values<D>, frame: &mut Frame<D>) -> Result<Values<D>, Box<Error>> {
+    fn region(
+        &self,
+        region: RegionId,
+        args: Values<D>,
+        frame: &mut Frame<D>,
+    ) -> Result<Values<D>, Box<Error>> {
         let data = &self.module.regions[region];
         let nested = self.depth.get() + 1;
         if nested > DEEPEST {
@@ -211,8 +214,8 @@ impl<'p, 'm, D: Domain> Device<'p, 'm, D> {
     /// The sizes of a result whose type is static.
     fn static_dims(&self, op: OpId, index: usize) -> Result<Dims, Fault> {
         let value = self.module.ops[op].results.get(index).copied();
-        let dims: Option<Dims> =
-            value.and_then(|value| self.module.shape(value).iter().map(|&n| usize::try_from(n).ok()).collect());
+        let dims: Option<Dims> = value
+            .and_then(|value| self.module.shape(value).iter().map(|&n| usize::try_from(n).ok()).collect());
         dims.ok_or_else(|| Fault::Invalid("a result whose size is not known".to_owned()))
     }
 
@@ -256,12 +259,6 @@ fn fits<D: Domain>(array: &Array<D>, shape: &[i64], dtype: DType) -> bool {
 /// The arrays of values.
 fn arrays<D: Domain>(values: Values<D>) -> Result<Vec<Array<D>>, Fault> {
     values.into_iter().map(Value::into_array).collect()
-}
-
-/// Takes exactly `N` arrays.
-fn exactly<const N: usize, D: Domain>(values: Values<D>) -> Result<[Array<D>; N], Fault> {
-    let arrays = arrays(values)?;
-    <[Array<D>; N]>::try_from(arrays).map_err(|_| Fault::Invalid(format!("not {N} operands")))
 }
 
 /// The single result of an operation.

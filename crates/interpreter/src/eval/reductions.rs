@@ -4,7 +4,7 @@ use shardc_ir::reducer::reduction_of;
 use shardc_ir::{OpId, OpKind, RegionId, ScatterSpec, WindowSpec};
 
 use super::{Device, Frame, Stop, Values};
-use crate::array::{Array, Data, Dims, count};
+use crate::array::{Array, Dims, both, count};
 use crate::error::Fault;
 use crate::kernels::windows::{Axis, Windows};
 use crate::kernels::{elementwise, moves, reduce, scatter};
@@ -28,7 +28,11 @@ fn windows(dims: &[usize], spec: &WindowSpec) -> Result<Windows, Fault> {
 }
 
 /// Elements at these positions, in an array with one dimension; `init` where there is no position.
-fn taken<D: Domain>(from: &Array<D>, positions: &[Option<usize>], init: &Array<D>) -> Result<Array<D>, Fault> {
+fn taken<D: Domain>(
+    from: &Array<D>,
+    positions: &[Option<usize>],
+    init: &Array<D>,
+) -> Result<Array<D>, Fault> {
     // The initial value is appended, so that every position exists.
     let flat = from.clone().reshaped(Dims::from_slice(&[from.len()]))?;
     let all = moves::concatenate(&[flat, init.clone().reshaped(Dims::from_slice(&[1]))?], 0)?;
@@ -40,6 +44,9 @@ fn taken<D: Domain>(from: &Array<D>, positions: &[Option<usize>], init: &Array<D
 fn repeated<D: Domain>(init: &Array<D>, len: usize) -> Result<Array<D>, Fault> {
     elementwise::spread(&init.clone().reshaped(Dims::new())?, &[len])
 }
+
+/// Inputs, and the initial value of each.
+type Halves<D> = (Vec<Array<D>>, Vec<Array<D>>);
 
 impl<D: Domain> Device<'_, '_, D> {
     /// Evaluates an operation whose region combines elements.
@@ -75,7 +82,7 @@ impl<D: Domain> Device<'_, '_, D> {
     }
 
     /// Splits operands into inputs and initial values.
-    fn halves(mut operands: Vec<Array<D>>) -> Result<(Vec<Array<D>>, Vec<Array<D>>), Fault> {
+    fn halves(mut operands: Vec<Array<D>>) -> Result<Halves<D>, Fault> {
         let inits = operands.split_off(operands.len() / 2);
         let same = |array: &Array<D>| operands.first().is_some_and(|first| first.dims() == array.dims());
         if operands.is_empty() || inits.len() != operands.len() || !operands.iter().all(same) {
@@ -142,7 +149,8 @@ impl<D: Domain> Device<'_, '_, D> {
         let windows = windows(inputs.first().map(Array::dims).unwrap_or_default(), spec)?;
         let out = windows.results();
         let lanes = count(&out)?;
-        let known = reduction_of(self.module, region, inputs.len()).filter(|_| !self.is_region_quantized(region));
+        let known =
+            reduction_of(self.module, region, inputs.len()).filter(|_| !self.is_region_quantized(region));
         let mut state = inits.iter().map(|init| repeated(init, lanes)).collect::<Result<Vec<_>, Fault>>()?;
         for positions in windows.lanes() {
             self.charge(lanes as u64)?;
@@ -177,7 +185,12 @@ impl<D: Domain> Device<'_, '_, D> {
         let windows = windows(operand.dims(), spec)?;
         let lanes = count(&windows.results())?;
         if source.dims() != windows.results().as_slice() {
-            return Err(Fault::Invalid(format!("a source of {:?} for {:?} windows", source.dims(), windows.results())).into());
+            return Err(Fault::Invalid(format!(
+                "a source of {:?} for {:?} windows",
+                source.dims(),
+                windows.results()
+            ))
+            .into());
         }
         let mut chosen: Vec<Option<usize>> = vec![None; lanes];
         for positions in windows.lanes() {
@@ -247,12 +260,10 @@ impl<D: Domain> Device<'_, '_, D> {
 
 /// Replaces the elements at these positions.
 fn put<D: Domain>(to: &mut Array<D>, places: &[usize], from: &Array<D>) -> Result<(), Fault> {
-    // The vectors are changed in place; the macro requires a value.
-    let _: Data<D> = crate::array::zip!(to.data_mut(), from.data(), (x, y) => {
+    both!(to.data_mut(), from.data(), (x, y) => {
         for (&at, &value) in places.iter().zip(y) {
             x[at] = value;
         }
-        Vec::new()
     });
     Ok(())
 }

@@ -23,7 +23,12 @@ struct Merge {
 
 impl<D: Domain> Device<'_, '_, D> {
     /// Sorts all operands together along a dimension.
-    pub(super) fn sort(&self, op: OpId, operands: Vec<Array<D>>, frame: &mut Frame<D>) -> Result<Values<D>, Stop> {
+    pub(super) fn sort(
+        &self,
+        op: OpId,
+        operands: Vec<Array<D>>,
+        frame: &mut Frame<D>,
+    ) -> Result<Values<D>, Stop> {
         let data = &self.module.ops[op];
         let (OpKind::Sort { dim, .. }, Some(&region), Some(first)) =
             (&data.kind, data.regions.first(), operands.first())
@@ -105,7 +110,13 @@ impl<D: Domain> Device<'_, '_, D> {
                     let middle = (start + run).min(row + width);
                     let end = (start + 2 * run).min(row + width);
                     if middle < end {
-                        merges.push(Merge { left: start, left_end: middle, right: middle, right_end: end, out: start });
+                        merges.push(Merge {
+                            left: start,
+                            left_end: middle,
+                            right: middle,
+                            right_end: end,
+                            out: start,
+                        });
                     }
                 }
             }

@@ -35,7 +35,7 @@ pub(crate) fn bitcast<D: Domain>(a: &Array<D>, dtype: DType) -> Result<Array<D>,
     }
     words = words
         .chunks_exact(parts)
-        .map(|chunk| chunk.iter().rev().fold(0, |word, &part| (word << from) | u128::from(low(part, from))))
+        .map(|chunk| chunk.iter().rev().fold(0, |word, &part| (word << from) | low(part, from)))
         .collect();
     result(dims, dtype, words)
 }

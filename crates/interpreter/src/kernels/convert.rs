@@ -37,13 +37,15 @@ pub(crate) fn convert<D: Domain>(a: &Array<D>, dtype: DType) -> Result<Array<D>,
             Storage::F64 => Data::F64(v.clone()),
             Storage::F32 => Data::F32(v.iter().map(|&x| D::narrow(x, dtype)).collect()),
             Storage::C128 => Data::C128(v.iter().map(|&x| Complex::new(x, D::Double::default())).collect()),
-            Storage::C64 => {
-                Data::C64(v.iter().map(|&x| Complex::new(D::narrow(x, DType::F32), D::Single::default())).collect())
-            }
+            Storage::C64 => Data::C64(
+                v.iter().map(|&x| Complex::new(D::narrow(x, DType::F32), D::Single::default())).collect(),
+            ),
             _ => to_integers(v, dtype),
         },
         Data::C64(v) if dtype == DType::C128 => Data::C128(v.iter().map(|z| z.map(D::widen)).collect()),
-        Data::C128(v) if dtype == DType::C64 => Data::C64(v.iter().map(|z| z.map(|part| D::narrow(part, DType::F32))).collect()),
+        Data::C128(v) if dtype == DType::C64 => {
+            Data::C64(v.iter().map(|z| z.map(|part| D::narrow(part, DType::F32))).collect())
+        }
         Data::C64(v) => {
             let real = Array::new(dims, DType::F32, Data::F32(v.iter().map(|z| z.re).collect()))?;
             return convert(&real, dtype);

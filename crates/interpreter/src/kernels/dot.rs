@@ -55,7 +55,9 @@ pub(crate) fn dot_general<D: Domain>(
     let (contract_sizes, k) = size(&a, places(left.contract))?;
     let (left_sizes, m) = size(&a, left_free.iter().copied())?;
     let (right_sizes, n) = size(&b, right_free.iter().copied())?;
-    if size(&b, places(right.batch))?.0 != batch_sizes || size(&b, places(right.contract))?.0 != contract_sizes {
+    if size(&b, places(right.batch))?.0 != batch_sizes
+        || size(&b, places(right.contract))?.0 != contract_sizes
+    {
         return Fault::invalid(format!("{:?} and {:?} cannot be contracted", a.dims(), b.dims()));
     }
     let order: Vec<usize> =

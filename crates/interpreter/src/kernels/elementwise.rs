@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use shardc_ir::{BinaryOp, CompareDirection, CompareType, DType, UnaryOp};
 
-use crate::array::{Array, Data, Dims, zip};
+use crate::array::{Array, Data, Dims, both, zip};
 use crate::error::Fault;
 use crate::numbers::{Complex, Domain, Integer, Number, Real};
 
@@ -147,8 +147,12 @@ pub(crate) fn binary<D: Domain>(
         },
         B::Complex => return complex(a, b),
         _ => match (a.data(), b.data()) {
-            (Data::F32(x), Data::F32(y)) => Data::F32(all(op, x, y, |x, y| D::Single::binary(op, x, y, key))?),
-            (Data::F64(x), Data::F64(y)) => Data::F64(all(op, x, y, |x, y| D::Double::binary(op, x, y, key))?),
+            (Data::F32(x), Data::F32(y)) => {
+                Data::F32(all(op, x, y, |x, y| D::Single::binary(op, x, y, key))?)
+            }
+            (Data::F64(x), Data::F64(y)) => {
+                Data::F64(all(op, x, y, |x, y| D::Double::binary(op, x, y, key))?)
+            }
             (Data::C64(x), Data::C64(y)) => {
                 Data::C64(all(op, x, y, |x, y| D::Single::complex_binary(op, x, y, key))?)
             }
@@ -170,9 +174,7 @@ fn all<T: Copy>(op: BinaryOp, a: &[T], b: &[T], f: impl Fn(T, T) -> Option<T>) -
 fn complex<D: Domain>(a: &Array<D>, b: &Array<D>) -> Result<Array<D>, Fault> {
     let dims = Dims::from_slice(a.dims());
     match (a.data(), b.data()) {
-        (Data::F32(x), Data::F32(y)) => {
-            Array::new(dims, DType::C64, Data::C64(combine(x, y, Complex::new)))
-        }
+        (Data::F32(x), Data::F32(y)) => Array::new(dims, DType::C64, Data::C64(combine(x, y, Complex::new))),
         (Data::F64(x), Data::F64(y)) => {
             Array::new(dims, DType::C128, Data::C128(combine(x, y, Complex::new)))
         }
@@ -180,12 +182,7 @@ fn complex<D: Domain>(a: &Array<D>, b: &Array<D>) -> Result<Array<D>, Fault> {
     }
 }
 
-fn integer_binary<D: Domain>(
-    op: BinaryOp,
-    a: &Data<D>,
-    b: &Data<D>,
-    dtype: DType,
-) -> Result<Data<D>, Fault> {
+fn integer_binary<D: Domain>(op: BinaryOp, a: &Data<D>, b: &Data<D>, dtype: DType) -> Result<Data<D>, Fault> {
     let bits = dtype.bits();
     Ok(match (a, b) {
         (Data::Bool(x), Data::Bool(y)) => Data::Bool(match op {
@@ -274,11 +271,7 @@ pub(crate) fn compare<D: Domain>(
     Array::new(Dims::from_slice(a.dims()), DType::I1, Data::Bool(values))
 }
 
-fn compared<D: Domain>(
-    direction: CompareDirection,
-    a: &Data<D>,
-    b: &Data<D>,
-) -> Result<Vec<bool>, Fault> {
+fn compared<D: Domain>(direction: CompareDirection, a: &Data<D>, b: &Data<D>) -> Result<Vec<bool>, Fault> {
     use CompareDirection as C;
     fn run<T: Number>(direction: CompareDirection, a: &[T], b: &[T]) -> Vec<bool> {
         match direction {
@@ -287,13 +280,7 @@ fn compared<D: Domain>(
             _ => combine(a, b, |x, y| holds(direction, x.order(y), false)),
         }
     }
-    // The value is never used: the macro wraps vectors of the operands' type.
-    let mut out = Vec::new();
-    let _: Data<D> = zip!(a, b, (x, y) => {
-        out = run(direction, x, y);
-        Vec::new()
-    });
-    Ok(out)
+    Ok(both!(a, b, (x, y) => run(direction, x, y)))
 }
 
 /// Whether a comparison holds; NaN is only not equal.

@@ -22,7 +22,8 @@ pub(crate) fn fft<D: Domain>(a: &Array<D>, kind: FftKind, length: &[i64]) -> Res
             dims.rev().try_fold(a.clone(), |a, d| along(&a, d, kind == FftKind::Ifft))
         }
         FftKind::Rfft => {
-            let complex = super::convert::convert(a, if a.dtype() == DType::F64 { DType::C128 } else { DType::C64 })?;
+            let complex =
+                super::convert::convert(a, if a.dtype() == DType::F64 { DType::C128 } else { DType::C64 })?;
             let all = along(&complex, rank - 1, false)?;
             let half = shortened(&all, last / 2 + 1)?;
             dims.rev().skip(1).try_fold(half, |a, d| along(&a, d, false))

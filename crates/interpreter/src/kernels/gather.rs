@@ -27,7 +27,9 @@ impl Indices {
             (Dims::from_slice(indices.dims()), indices.clone())
         };
         let width = if vector_dim < rank { indices.dims()[vector_dim] } else { 1 };
-        let Some(components) = vectors.to_integers() else { return Fault::invalid("indices that are not integers") };
+        let Some(components) = vectors.to_integers() else {
+            return Fault::invalid("indices that are not integers");
+        };
         Ok(Indices { batch, components, width })
     }
 }

@@ -53,7 +53,8 @@ fn add_product<T: Number>(a: &[T], b: &[T], out: &mut [T], Sizes { m, k, n }: Si
             for i in 0..m {
                 let factors = &a[i * k + rows.start..i * k + rows.end];
                 let out = &mut out[i * n + columns.start..i * n + columns.end];
-                let row = |r: usize| &b[(first_row + r) * n + columns.start..(first_row + r) * n + columns.end];
+                let row =
+                    |r: usize| &b[(first_row + r) * n + columns.start..(first_row + r) * n + columns.end];
                 let (fours, rest) = factors.as_chunks::<4>();
                 for (at, &four) in fours.iter().enumerate() {
                     add_rows(out, four, [row(4 * at), row(4 * at + 1), row(4 * at + 2), row(4 * at + 3)]);
@@ -88,7 +89,8 @@ mod tests {
 
     #[test]
     fn blocks_cover_the_product() {
-        for sizes in [Sizes { m: 3, k: 131, n: 520 }, Sizes { m: 4, k: 7, n: 3 }, Sizes { m: 2, k: 0, n: 9 }] {
+        for sizes in [Sizes { m: 3, k: 131, n: 520 }, Sizes { m: 4, k: 7, n: 3 }, Sizes { m: 2, k: 0, n: 9 }]
+        {
             let Sizes { m, k, n } = sizes;
             let a: Vec<i64> = (0..m * k).map(|i| i as i64 % 13 - 6).collect();
             let b: Vec<i64> = (0..k * n).map(|i| i as i64 % 7 - 3).collect();

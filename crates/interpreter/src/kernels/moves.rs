@@ -2,7 +2,7 @@
 
 use shardc_ir::DType;
 
-use crate::array::{Array, Data, Dims, View, count, row_major, write_view, zip};
+use crate::array::{Array, Data, Dims, View, both, count, row_major, write_view};
 use crate::error::Fault;
 use crate::numbers::Domain;
 
@@ -104,12 +104,7 @@ pub(crate) fn dynamic_update_slice<D: Domain>(
 
 /// Writes an array to a view of another.
 pub(crate) fn write<D: Domain>(to: &mut Array<D>, view: &View, from: &Array<D>) -> Result<(), Fault> {
-    // The vectors are not replaced; the macro requires a value.
-    let _: Data<D> = zip!(to.data_mut(), from.data(), (x, y) => {
-        write_view(x, view, y)?;
-        Vec::new()
-    });
-    Ok(())
+    both!(to.data_mut(), from.data(), (x, y) => write_view(x, view, y))
 }
 
 /// Concatenates arrays along a dimension.
@@ -121,9 +116,14 @@ pub(crate) fn concatenate<D: Domain>(parts: &[Array<D>], dim: usize) -> Result<A
     }
     dims[dim] = 0;
     for part in parts {
-        let fits = part.rank() == dims.len() && (0..dims.len()).all(|d| d == dim || part.dims()[d] == dims[d]);
+        let fits =
+            part.rank() == dims.len() && (0..dims.len()).all(|d| d == dim || part.dims()[d] == dims[d]);
         if !fits {
-            return Fault::invalid(format!("{:?} cannot be concatenated with {:?}", part.dims(), first.dims()));
+            return Fault::invalid(format!(
+                "{:?} cannot be concatenated with {:?}",
+                part.dims(),
+                first.dims()
+            ));
         }
         dims[dim] += part.dims()[dim];
     }

@@ -31,7 +31,9 @@ fn params<D: Domain>(quant: &Quant, dims: &[usize], dtype: DType) -> Result<[Arr
 }
 
 fn expressed(quant: &Quant) -> Result<DType, Fault> {
-    quant.expressed_dtype().ok_or_else(|| Fault::Unsupported("quantization without an expressed type".to_owned()))
+    quant
+        .expressed_dtype()
+        .ok_or_else(|| Fault::Unsupported("quantization without an expressed type".to_owned()))
 }
 
 /// The real numbers that storage integers represent, in the expressed type.
@@ -48,10 +50,10 @@ pub(crate) fn quantize<D: Domain>(a: &Array<D>, quant: &Quant, storage: DType) -
     let a = convert(a, dtype)?;
     let [scale, zero] = params(quant, a.dims(), dtype)?;
     let scaled = binary(BinaryOp::Divide, &a, &scale, 0)?;
-    let rounded = unary(UnaryOp::RoundNearestEven, &scaled, 0)?;
-    let shifted = binary(BinaryOp::Add, &rounded, &zero, 0)?;
+    let shifted = binary(BinaryOp::Add, &scaled, &zero, 0)?;
     let Some(range) = quant.storage else { return Fault::unsupported("quantization without a storage type") };
     let bound = |value: i64| Array::full(Dims::from_slice(a.dims()), dtype, value as f64);
     let raised = binary(BinaryOp::Maximum, &shifted, &bound(range.min)?, 0)?;
-    convert(&binary(BinaryOp::Minimum, &raised, &bound(range.max)?, 0)?, storage)
+    let clamped = binary(BinaryOp::Minimum, &raised, &bound(range.max)?, 0)?;
+    convert(&unary(UnaryOp::RoundNearestEven, &clamped, 0)?, storage)
 }

@@ -2,7 +2,7 @@
 
 use shardc_ir::DType;
 
-use crate::array::{Array, Data, Dims, map};
+use crate::array::{Array, Dims, each};
 use crate::error::Fault;
 use crate::numbers::{Domain, Number};
 
@@ -15,14 +15,12 @@ pub(crate) fn top_k<D: Domain>(a: &Array<D>, k: usize) -> Result<[Array<D>; 2], 
         return Fault::invalid(format!("the {k} largest of {width} elements"));
     }
     let mut positions = Vec::with_capacity(a.len());
-    // The vector is only read; the macro requires a value.
-    let _: Data<D> = map!(a.data(), v => {
+    each!(a.data(), v => {
         for (row, elements) in v.chunks_exact(width.max(1)).enumerate() {
             let mut order: Vec<usize> = (0..width).collect();
             order.sort_by(|&i, &j| elements[j].total_order(elements[i]));
             positions.extend(order.into_iter().take(k).map(|at| row * width + at));
         }
-        Vec::new()
     });
     let indices: Vec<i64> = positions.iter().map(|&at| (at % width.max(1)) as i64).collect();
     let values = Array::new(dims.clone(), a.dtype(), a.data().taken(&positions))?;

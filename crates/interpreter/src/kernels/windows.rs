@@ -45,7 +45,8 @@ impl Axis {
             let inside = at >= 0 && at % base_dilation == 0 && at / base_dilation < size as i64;
             inside.then_some((at / base_dilation) as usize)
         };
-        let table = (0..window).map(|element| (0..windows).map(|index| place(index, element)).collect()).collect();
+        let table =
+            (0..window).map(|element| (0..windows).map(|index| place(index, element)).collect()).collect();
         Ok(Axis { size, windows: windows as usize, table })
     }
 }
@@ -87,9 +88,9 @@ impl Windows {
                     self.axes.iter().zip(&element).map(|(axis, &e)| axis.table[e].as_slice()).collect();
                 let mut counter = Counter::new(&results);
                 loop {
-                    let parts = tables.iter().zip(&counter.index).zip(&strides);
-                    let position = parts.fold(Some(0), |sum, ((table, &index), &stride)| {
-                        Some(sum? + table[index]? * stride as usize)
+                    let mut parts = tables.iter().zip(&counter.index).zip(&strides);
+                    let position = parts.try_fold(0, |sum, ((table, &index), &stride)| {
+                        Some(sum + table[index]? * stride as usize)
                     });
                     lane.push(position);
                     if !counter.advance() {

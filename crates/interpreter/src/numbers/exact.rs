@@ -229,9 +229,11 @@ impl Real for Field {
                 let power = a.power(b.balanced().unsigned_abs());
                 Some(if b.balanced() < 0 { power.inverse() } else { power })
             }
-            BinaryOp::Power | BinaryOp::Atan2 | BinaryOp::NextAfter | BinaryOp::Polygamma | BinaryOp::Zeta => {
-                Some(random(tag(op.name()), a, b, key))
-            }
+            BinaryOp::Power
+            | BinaryOp::Atan2
+            | BinaryOp::NextAfter
+            | BinaryOp::Polygamma
+            | BinaryOp::Zeta => Some(random(tag(op.name()), a, b, key)),
             _ => None,
         }
     }
@@ -250,12 +252,7 @@ impl Real for Field {
         Some(values.iter().map(|&z| one(z)).collect())
     }
 
-    fn complex_binary(
-        op: BinaryOp,
-        a: Complex<Self>,
-        b: Complex<Self>,
-        key: u64,
-    ) -> Option<Complex<Self>> {
+    fn complex_binary(op: BinaryOp, a: Complex<Self>, b: Complex<Self>, key: u64) -> Option<Complex<Self>> {
         let part = |name| {
             let first = random(tag(op.name()) ^ tag(name), a.re, a.im, key);
             random(first.0, b.re, b.im, key)

@@ -88,9 +88,9 @@ macro_rules! exact_unary {
             UnaryOp::RoundNearestAfz => Some($values.iter().map(|x| x.round()).collect()),
             UnaryOp::RoundNearestEven => Some($values.iter().map(|x| x.round_ties_even()).collect()),
             UnaryOp::Sqrt => Some($values.iter().map(|x| x.sqrt()).collect()),
-            UnaryOp::Sign => Some(
-                $values.iter().map(|&x| if x.is_nan() || x == 0.0 { x } else { x.signum() }).collect(),
-            ),
+            UnaryOp::Sign => {
+                Some($values.iter().map(|&x| if x.is_nan() || x == 0.0 { x } else { x.signum() }).collect())
+            }
             _ => None,
         }
     };

@@ -142,12 +142,7 @@ pub trait Real: Number {
     /// Evaluates an operation with a complex result.
     fn complex_unary(op: UnaryOp, values: &[Complex<Self>], key: u64) -> Option<Vec<Complex<Self>>>;
     /// Evaluates an operation on complex numbers that is not part of [`Number`].
-    fn complex_binary(
-        op: BinaryOp,
-        a: Complex<Self>,
-        b: Complex<Self>,
-        key: u64,
-    ) -> Option<Complex<Self>>;
+    fn complex_binary(op: BinaryOp, a: Complex<Self>, b: Complex<Self>, key: u64) -> Option<Complex<Self>>;
     /// Quotient of complex numbers.
     fn complex_quotient(a: Complex<Self>, b: Complex<Self>) -> Complex<Self>;
     /// Absolute value of a complex number.

@@ -497,7 +497,7 @@ mod tests {
     use super::*;
 
     fn close(a: f64, b: f64) {
-        assert!((a - b).abs() <= 4.0 * f64::EPSILON * b.abs(), "{a} instead of {b}");
+        assert!((a - b).abs() <= 16.0 * f64::EPSILON * b.abs(), "{a} instead of {b}");
     }
 
     #[test]
@@ -508,7 +508,7 @@ mod tests {
         close(polygamma(1.0, 1.0), PI * PI / 6.0);
         close(erf_inv(libm::erf(0.3)), 0.3);
         close(bessel_i1e(1.0), 0.207_910_415_349_708_45);
-        close(bessel_i1e(31.0), 0.070_771_863_834_126_65);
+        close(bessel_i1e(31.0), 0.070_776_392_834_385_68);
     }
 
     #[test]

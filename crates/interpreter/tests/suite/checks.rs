@@ -7,15 +7,18 @@ use shardc_interpreter::{Array, Fault, Foreign, Grid, Handler, Ieee, Launch, Opt
 use shardc_ir::{Attr, DType, Dense, FuncId, Module, OpKind};
 use shardc_stablehlo::parse;
 
-/// The default tolerance of `check.expect_almost_eq`.
+/// The default tolerance of `check.expect_almost_eq`, and the tolerance of `check.eq` for floats.
 const ALMOST: f64 = 1e-4;
+/// The tolerance of the custom call `check.expect_almost_eq`.
+const ALMOST_IN_CALLS: f64 = 1e-3;
 /// The default difference that `check.expect_close` allows, in units in the last place.
 const STEPS: u64 = 3;
 
 /// Evaluates checks, and runs programs on several devices.
 pub(crate) struct Checks<'m> {
     module: &'m Module,
-    probes: Mutex<BTreeMap<String, Array<Ieee>>>,
+    /// The values of each probe, in order.
+    probes: Mutex<BTreeMap<String, Vec<Array<Ieee>>>>,
     /// Number of checks that were evaluated.
     pub(crate) count: Mutex<usize>,
 }
@@ -80,18 +83,21 @@ impl<'m> Checks<'m> {
                 (array(0)?, written(text))
             }
             "expect_serialized_eq" => {
-                let Some(Attr::Str(id)) = op.props.get("probe_id").or_else(|| op.attrs.get("probe_id")) else {
+                let Some(Attr::Str(id)) = op.props.get("probe_id").or_else(|| op.attrs.get("probe_id"))
+                else {
                     panic!("a check without a probe: {op:?}");
                 };
-                (array(0)?, self.probes.lock().unwrap()[&**id].clone())
+                let turn = number("iter").or_else(|| number("iteration")).unwrap_or(0.0) as usize;
+                (array(0)?, self.probes.lock().unwrap()[&**id][turn].clone())
             }
             // In this check, the expected value is the first operand.
             "eq" => (array(1)?, array(0)?),
             _ => (array(0)?, array(1)?),
         };
         let close: Box<dyn Fn(f64, f64, DType) -> bool> = match name {
-            "expect_almost_eq" | "expect_almost_eq_const" => {
-                let tolerance = number("tolerance").unwrap_or(ALMOST);
+            "eq" | "expect_almost_eq" | "expect_almost_eq_const" => {
+                let default = if op.is_custom_call && name != "eq" { ALMOST_IN_CALLS } else { ALMOST };
+                let tolerance = number("tolerance").unwrap_or(default);
                 Box::new(move |a, b, _| a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance)
             }
             "expect_close" => {
@@ -102,7 +108,8 @@ impl<'m> Checks<'m> {
         };
         *self.count.lock().unwrap() += 1;
         if got.dims() != want.dims() || got.dtype() != want.dtype() {
-            let text = format!("{:?} {} instead of {:?} {}", got.dims(), got.dtype(), want.dims(), want.dtype());
+            let text =
+                format!("{:?} {} instead of {:?} {}", got.dims(), got.dtype(), want.dims(), want.dtype());
             return Err(Fault::Failed(text));
         }
         let part = match got.dtype() {
@@ -161,7 +168,7 @@ impl Handler<Ieee> for Checks<'_> {
                 if let (Some(Attr::Str(id)), Some(Value::Array(array))) =
                     (op.props.get("probe_id").or_else(|| op.attrs.get("probe_id")), operands.first())
                 {
-                    self.probes.lock().unwrap().insert(id.to_string(), array.clone());
+                    self.probes.lock().unwrap().entry(id.to_string()).or_default().push(array.clone());
                 }
                 Some(Ok(operands.to_vec()))
             }

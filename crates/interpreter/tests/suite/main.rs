@@ -1,6 +1,10 @@
-//! Tests of the interpreter: StableHLO's own suites, several devices, and the exact domain.
+//! Tests of the interpreter: StableHLO's own suites, several devices, limits, and the exact domain.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod checks;
 mod conformance;
+mod devices;
+mod exact;
+mod limits;
+mod programs;

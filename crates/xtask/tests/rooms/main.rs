@@ -24,7 +24,14 @@ use sources::{Crate, Use};
 /// Layers of crates, the lowest first: a crate may use only crates of lower layers.
 const FLOORS: &[&[&str]] = &[
     &["shardc-ir", "shardc-data", "shardc-target"],
-    &["shardc-stablehlo", "shardc-analysis", "shardc-autodiff", "shardc-checkpoint", "shardc-statedict"],
+    &[
+        "shardc-stablehlo",
+        "shardc-analysis",
+        "shardc-autodiff",
+        "shardc-checkpoint",
+        "shardc-interpreter",
+        "shardc-statedict",
+    ],
     &["shardc-cost", "shardc-mlir"],
     &["shardc-passes", "shardc-strategy"],
     &["shardc-graph", "shardc-shardy"],

@@ -23,7 +23,7 @@ pub(crate) struct Room {
     pub(crate) turn: u64,
 }
 
-/// Where a value that one device sends waits for another.
+/// The place of a value that one device sends to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Address {
     /// A channel, and the pair of devices that it connects, if pairs are given.

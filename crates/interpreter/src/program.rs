@@ -53,7 +53,7 @@ impl Grid {
     }
 }
 
-/// What each device of a grid runs.
+/// The function that a device of a grid runs.
 #[derive(Clone, Debug)]
 pub struct Launch<D: Domain> {
     /// The function of the device.

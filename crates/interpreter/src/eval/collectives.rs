@@ -12,7 +12,7 @@ use crate::meeting::{Address, Gathered};
 use crate::numbers::Domain;
 use crate::value::Value;
 
-/// What the numbers in replica groups are.
+/// The meaning of the numbers in replica groups.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ids {
     Replicas,
@@ -69,12 +69,18 @@ impl<D: Domain> Device<'_, '_, D> {
         }
     }
 
-    fn group(&self, spec: &CollectiveSpec, ids: Ids) -> Option<Group> {
+    /// The group of this device; `None` if it is in no group.
+    fn group(&self, spec: &CollectiveSpec, ids: Ids) -> Result<Option<Group>, Fault> {
         let groups = self.groups(spec, ids);
-        groups.into_iter().enumerate().find_map(|(index, members)| {
+        // A device that does not exist would never arrive.
+        if let Some(missing) = groups.iter().flatten().find(|&&device| device >= self.grid.devices()) {
+            return Fault::invalid(format!("there is no device {missing}, only {}", self.grid.devices()));
+        }
+        let own = groups.into_iter().enumerate().find_map(|(index, members)| {
             let place = members.iter().position(|&member| member == self.id)?;
             Some(Group { index, members, place })
-        })
+        });
+        Ok(own)
     }
 
     /// Gives operands to the group, and waits for those of its other devices.
@@ -106,21 +112,21 @@ impl<D: Domain> Device<'_, '_, D> {
         let region = data.regions.first().copied();
         let results = match &data.kind {
             OpKind::AllReduce(spec) => {
-                let group = self.group(spec, reduced_ids(spec)).ok_or_else(outside)?;
+                let group = self.group(spec, reduced_ids(spec))?.ok_or_else(outside)?;
                 self.all_reduced(op, &group, region, operands, frame)?
             }
             OpKind::CrossReplicaSum(spec) => {
-                let group = self.group(spec, Ids::Replicas).ok_or_else(outside)?;
+                let group = self.group(spec, Ids::Replicas)?.ok_or_else(outside)?;
                 self.all_reduced(op, &group, None, operands, frame)?
             }
             OpKind::ReduceScatter { dim, spec } => {
-                let group = self.group(spec, reduced_ids(spec)).ok_or_else(outside)?;
+                let group = self.group(spec, reduced_ids(spec))?.ok_or_else(outside)?;
                 let reduced = self.all_reduced(op, &group, region, operands, frame)?;
                 let part = |a: &Array<D>| block(a, *dim as usize, group.place, group.members.len());
                 reduced.iter().map(part).collect::<Result<_, Fault>>()?
             }
             OpKind::AllGather { dim, spec } => {
-                let group = self.group(spec, reduced_ids(spec)).ok_or_else(outside)?;
+                let group = self.group(spec, reduced_ids(spec))?.ok_or_else(outside)?;
                 let gathered = self.gather(op, &group, operands)?;
                 columns(&gathered.operands)
                     .iter()
@@ -128,7 +134,7 @@ impl<D: Domain> Device<'_, '_, D> {
                     .collect::<Result<_, Fault>>()?
             }
             OpKind::AllToAll { split_dim, concat_dim, split_count, spec } => {
-                let group = self.group(spec, moved_ids(spec)).ok_or_else(outside)?;
+                let group = self.group(spec, moved_ids(spec))?.ok_or_else(outside)?;
                 let gathered = self.gather(op, &group, operands)?;
                 let exchange = |parts: &Vec<Array<D>>| {
                     let part =
@@ -251,7 +257,7 @@ impl<D: Domain> Device<'_, '_, D> {
     ) -> Result<Vec<Array<D>>, Stop> {
         let roots = roots(spec, &mut operands)?;
         let zeros = operands.iter().map(zeros).collect::<Result<Vec<_>, Fault>>()?;
-        let Some(group) = self.group(spec, ids) else { return Ok(zeros) };
+        let Some(group) = self.group(spec, ids)? else { return Ok(zeros) };
         let gathered = self.gather(op, &group, operands)?;
         let source = |(index, root): (usize, usize)| {
             let found = gathered.operands.get(root).and_then(|operands| operands.get(index)).cloned();
@@ -271,7 +277,7 @@ impl<D: Domain> Device<'_, '_, D> {
     ) -> Result<Vec<Array<D>>, Stop> {
         let roots = roots(spec, &mut operands)?;
         let zeros = operands.iter().map(zeros).collect::<Result<Vec<_>, Fault>>()?;
-        let Some(group) = self.group(spec, ids) else { return Ok(zeros) };
+        let Some(group) = self.group(spec, ids)? else { return Ok(zeros) };
         let region = self.module.ops[op].regions.first().copied();
         let reduced = self.all_reduced(op, &group, region, operands, frame)?;
         let chosen = reduced.into_iter().zip(zeros).zip(roots);

@@ -1,4 +1,4 @@
-//! Contractions, transforms, linear algebra and normalization.
+//! Contractions, transforms, linear algebra, normalization, and random bits.
 
 use shardc_ir::{BatchNormKind, ConvSpec, DotSpec, OpId, OpKind, RaggedDotSpec};
 
@@ -7,7 +7,7 @@ use super::operands::{all, cut, integers};
 use crate::array::{Array, Dims};
 use crate::error::Fault;
 use crate::kernels::dot::{Side, dot_general};
-use crate::kernels::{convolution, fft, linalg, moves, norm, top_k};
+use crate::kernels::{convolution, fft, linalg, moves, norm, rng, top_k};
 use crate::numbers::Domain;
 
 impl<D: Domain> Device<'_, '_, D> {
@@ -40,6 +40,12 @@ impl<D: Domain> Device<'_, '_, D> {
                     BatchNormKind::Inference => Ok(vec![norm::inference(all(operands)?, *spec, key)?]),
                     BatchNormKind::Grad => norm::gradient(all(operands)?, *spec, key),
                 };
+            }
+            OpKind::RngBitGenerator { algorithm } => {
+                let [state] = all(operands)?;
+                let (dims, dtype) = (self.static_dims(op, 1)?, self.result_dtype(op, 1)?);
+                self.charge_result(&dims, dtype)?;
+                return Ok(rng::generate(state, *algorithm, dims, dtype)?.to_vec());
             }
             OpKind::TopK { k, .. } => {
                 let [a] = all(operands)?;

@@ -13,6 +13,7 @@ pub(crate) mod moves;
 pub(crate) mod norm;
 pub(crate) mod quant;
 pub(crate) mod reduce;
+pub(crate) mod rng;
 pub(crate) mod scatter;
 pub(crate) mod top_k;
 pub(crate) mod windows;

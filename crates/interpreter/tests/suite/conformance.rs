@@ -13,13 +13,14 @@ use shardc_stablehlo::parse_split;
 use crate::checks::Checks;
 
 /// A line of the list of tests that cannot pass.
-struct Exception {
-    path: String,
+pub(crate) struct Exception {
+    pub(crate) path: String,
     /// Names of functions; empty for the whole file.
     functions: Vec<String>,
 }
 
-fn exceptions() -> Vec<Exception> {
+/// The list of tests that cannot pass.
+pub(crate) fn exceptions() -> Vec<Exception> {
     let text = std::fs::read_to_string(root().join("conformance/interpreter.txt")).expect("a readable list");
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines

@@ -4,6 +4,7 @@
 
 mod checks;
 mod conformance;
+mod corpus;
 mod devices;
 mod exact;
 mod limits;

@@ -1,29 +1,55 @@
 //! Facts about a module that evaluation needs, computed once.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{Module, OpId, RegionId, ValueId};
+use shardc_ir::{EntityRef, Module, OpId, RegionId, ValueId};
 use smallvec::SmallVec;
 
-/// Last uses of values, so that elements are freed, or changed in place, as early as possible.
+/// The slot of a value without a use.
+const UNUSED: u32 = u32::MAX;
+
+/// The place of each value in the frame of its function, and the last uses of values, so that elements are freed, or changed in place, as
+/// early as possible.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
-    last_uses: FxHashMap<OpId, SmallVec<[ValueId; 2]>>,
-    used: FxHashSet<ValueId>,
+    /// For each operation, the values whose last use it is.
+    last_uses: Vec<SmallVec<[ValueId; 2]>>,
+    /// The slot of each value.
+    slots: Vec<u32>,
+    /// The number of slots of each function body.
+    frames: FxHashMap<RegionId, usize>,
+    /// Whether a value has a quantized type.
+    has_quantized: bool,
 }
 
 impl Plan {
     pub(crate) fn new(module: &Module) -> Plan {
-        let mut plan = Plan::default();
+        let mut plan = Plan {
+            last_uses: vec![SmallVec::new(); module.ops.len()],
+            slots: vec![UNUSED; module.values.len()],
+            frames: FxHashMap::default(),
+            has_quantized: module.values.keys().any(|value| module.is_quantized(value)),
+        };
         for body in module.bodies() {
-            for region in module.regions_under(body) {
-                plan.region(module, region);
+            let regions = module.regions_under(body);
+            for &region in &regions {
+                plan.find_last_uses(module, region);
             }
+            let mut next = 0;
+            for op in regions.iter().flat_map(|&region| &module.regions[region].ops) {
+                for value in &module.ops[*op].operands {
+                    if let Some(slot @ &mut UNUSED) = plan.slots.get_mut(value.index()) {
+                        *slot = next;
+                        next += 1;
+                    }
+                }
+            }
+            plan.frames.insert(body, next as usize);
         }
         plan
     }
 
     /// Finds the last use of each value that the region defines.
-    fn region(&mut self, module: &Module, region: RegionId) {
+    fn find_last_uses(&mut self, module: &Module, region: RegionId) {
         let data = &module.regions[region];
         let mut own: FxHashSet<ValueId> = data.args.iter().copied().collect();
         own.extend(data.ops.iter().flat_map(|&op| module.ops[op].results.iter().copied()));
@@ -35,9 +61,10 @@ impl Plan {
                 }
             }
             for value in uses {
-                self.used.insert(value);
-                if own.remove(&value) {
-                    self.last_uses.entry(op).or_default().push(value);
+                if own.remove(&value)
+                    && let Some(last_uses) = self.last_uses.get_mut(op.index())
+                {
+                    last_uses.push(value);
                 }
             }
         }
@@ -45,11 +72,21 @@ impl Plan {
 
     /// The values whose last use is an operation.
     pub(crate) fn last_uses(&self, op: OpId) -> &[ValueId] {
-        self.last_uses.get(&op).map_or(&[], |values| values)
+        self.last_uses.get(op.index()).map_or(&[], |values| values)
     }
 
-    /// Whether a value has a use.
-    pub(crate) fn is_used(&self, value: ValueId) -> bool {
-        self.used.contains(&value)
+    /// The place of a value in the frame of its function; `None` for a value without a use.
+    pub(crate) fn slot(&self, value: ValueId) -> Option<usize> {
+        self.slots.get(value.index()).filter(|&&slot| slot != UNUSED).map(|&slot| slot as usize)
+    }
+
+    /// The number of slots of the frame of a function body.
+    pub(crate) fn frame_len(&self, body: RegionId) -> usize {
+        self.frames.get(&body).copied().unwrap_or(0)
+    }
+
+    /// Whether a value of the module has a quantized type.
+    pub(crate) fn has_quantized(&self) -> bool {
+        self.has_quantized
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use shardc_ir::{CollectiveSpec, OpId, OpKind, RegionId, TransferSpec};
 
-use super::{Device, Frame, Stop, Values};
+use super::frame::Frame;
+use super::{Device, Stop, Values};
 use crate::array::{Array, Dims, View};
 use crate::error::Fault;
 use crate::kernels::{elementwise, moves};
@@ -93,7 +94,7 @@ impl<D: Domain> Device<'_, '_, D> {
         &self,
         op: OpId,
         operands: Vec<Array<D>>,
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Values<D>, Stop> {
         let data = &self.module.ops[op];
         for operand in &operands {
@@ -159,7 +160,7 @@ impl<D: Domain> Device<'_, '_, D> {
         group: &Group,
         region: Option<RegionId>,
         operands: Vec<Array<D>>,
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Vec<Array<D>>, Stop> {
         let gathered = self.gather(op, group, operands)?;
         let mut inner = None;
@@ -183,7 +184,7 @@ impl<D: Domain> Device<'_, '_, D> {
         &self,
         region: Option<RegionId>,
         operands: &[Vec<Array<D>>],
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Vec<Array<D>>, Stop> {
         let mut results = Vec::new();
         for parts in columns(operands) {
@@ -273,7 +274,7 @@ impl<D: Domain> Device<'_, '_, D> {
         spec: &CollectiveSpec,
         ids: Ids,
         mut operands: Vec<Array<D>>,
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Vec<Array<D>>, Stop> {
         let roots = roots(spec, &mut operands)?;
         let zeros = operands.iter().map(zeros).collect::<Result<Vec<_>, Fault>>()?;

@@ -2,7 +2,8 @@
 
 use shardc_ir::OpId;
 
-use super::{Device, Frame, Stop, Values};
+use super::frame::Frame;
+use super::{Device, Stop, Values};
 use crate::error::Fault;
 use crate::numbers::Domain;
 use crate::value::Value;
@@ -13,7 +14,7 @@ impl<D: Domain> Device<'_, '_, D> {
         &self,
         op: OpId,
         operands: Values<D>,
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Values<D>, Stop> {
         let &[condition, body] = self.module.ops[op].regions.as_slice() else {
             return Err(Fault::Invalid("a loop without condition and body".to_owned()).into());
@@ -24,7 +25,7 @@ impl<D: Domain> Device<'_, '_, D> {
             let holds = self.region(condition, state.clone(), frame)?;
             // Values of the condition must not keep the elements of the state, which the body may change in place.
             for arg in &self.module.regions[condition].args {
-                frame.remove(arg);
+                frame.take(*arg);
             }
             let holds = holds.into_iter().next().map(Value::into_array).transpose()?;
             match holds.map(|holds| holds.to_index()).transpose()? {
@@ -40,7 +41,7 @@ impl<D: Domain> Device<'_, '_, D> {
         &self,
         op: OpId,
         operands: Values<D>,
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Values<D>, Stop> {
         let index = usize::from(self.index(operands)? == 0);
         self.chosen(op, index, frame)
@@ -51,7 +52,7 @@ impl<D: Domain> Device<'_, '_, D> {
         &self,
         op: OpId,
         operands: Values<D>,
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Values<D>, Stop> {
         let last = self.module.ops[op].regions.len().saturating_sub(1);
         let index = usize::try_from(self.index(operands)?).unwrap_or(last).min(last);
@@ -64,7 +65,7 @@ impl<D: Domain> Device<'_, '_, D> {
         Ok(first.into_array()?.to_index()?)
     }
 
-    fn chosen(&self, op: OpId, index: usize, frame: &mut Frame<D>) -> Result<Values<D>, Stop> {
+    fn chosen(&self, op: OpId, index: usize, frame: &mut Frame<'_, D>) -> Result<Values<D>, Stop> {
         match self.module.ops[op].regions.get(index) {
             Some(&region) => Ok(self.region(region, Vec::new(), frame)?),
             None => Err(Fault::Invalid("a branch that does not exist".to_owned()).into()),
@@ -76,7 +77,7 @@ impl<D: Domain> Device<'_, '_, D> {
         &self,
         op: OpId,
         operands: Values<D>,
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Values<D>, Stop> {
         match self.module.ops[op].regions.first() {
             Some(&region) => Ok(self.region(region, operands, frame)?),

@@ -2,7 +2,8 @@
 
 use shardc_ir::{DynamicOp, OpId, OpKind};
 
-use super::{Device, Frame, Stop, Values, arrays, one};
+use super::frame::Frame;
+use super::{Device, Stop, Values, arrays, one};
 use crate::array::Array;
 use crate::error::Fault;
 use crate::numbers::Domain;
@@ -15,7 +16,7 @@ impl<D: Domain> Device<'_, '_, D> {
         &self,
         op: OpId,
         operands: Values<D>,
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Values<D>, Stop> {
         let kind = &self.module.ops[op].kind;
         match kind {

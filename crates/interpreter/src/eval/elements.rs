@@ -19,6 +19,9 @@ impl<D: Domain> Device<'_, '_, D> {
     pub(super) fn elementwise(&self, op: OpId, operands: Vec<Array<D>>) -> Result<Array<D>, Fault> {
         let operands = self.dequantized(op, operands)?;
         let result = self.on_elements(op, &operands)?;
+        if !self.is_real(op) {
+            return Ok(result);
+        }
         let mut results = self.quantized(op, vec![result])?;
         results.pop().ok_or_else(|| Fault::Internal("an element-wise operation without a result".to_owned()))
     }
@@ -88,7 +91,7 @@ impl<D: Domain> Device<'_, '_, D> {
 
     /// Whether operands and results of an operation are converted to real numbers and back.
     fn is_real(&self, op: OpId) -> bool {
-        self.module.ops[op].kind.def().elements == Elements::Real
+        self.has_quantized && self.module.ops[op].kind.def().elements == Elements::Real
     }
 
     /// Replaces quantized operands by the numbers that they represent, if the operation computes with real numbers.

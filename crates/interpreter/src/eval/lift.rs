@@ -6,7 +6,8 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::{OpKind, RegionId, ValueId};
 
-use super::{Device, Frame, Stop, Values, arrays};
+use super::frame::Frame;
+use super::{Device, Stop, Values, arrays};
 use crate::array::{Array, Dims};
 use crate::error::{Error, Fault};
 use crate::kernels::elementwise::spread;
@@ -21,7 +22,7 @@ impl<D: Domain> Device<'_, '_, D> {
         region: RegionId,
         args: Vec<Array<D>>,
         lanes: usize,
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Vec<Array<D>>, Stop> {
         if self.is_liftable(region) {
             return self.on_lanes(region, args, lanes, frame);
@@ -83,7 +84,7 @@ impl<D: Domain> Device<'_, '_, D> {
         region: RegionId,
         args: Vec<Array<D>>,
         lanes: usize,
-        frame: &Frame<D>,
+        frame: &Frame<'_, D>,
     ) -> Result<Vec<Array<D>>, Stop> {
         let data = &self.module.regions[region];
         let mut values: FxHashMap<ValueId, Array<D>> = data.args.iter().copied().zip(args).collect();
@@ -92,7 +93,7 @@ impl<D: Domain> Device<'_, '_, D> {
             let operand = |value: &ValueId| -> Result<Array<D>, Fault> {
                 let own = values.get(value);
                 // Values from outside of the region are the same for all elements.
-                let outer = || frame.get(value).and_then(Value::as_array);
+                let outer = || frame.get(*value).and_then(Value::as_array);
                 match own.or_else(outer) {
                     Some(array) => spread(array, &[lanes]),
                     None => Err(Fault::Internal("an operand has no value".to_owned())),

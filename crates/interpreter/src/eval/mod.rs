@@ -1,7 +1,7 @@
 //! Evaluation of a function on one device.
 //!
 //! A [`Device`] walks the operations of a region in order. The values of a function call, with those of its nested regions, are in one
-//! [`Frame`]. An operation takes the values whose last use it is, so that their elements can be freed or changed in place.
+//! [`frame::Frame`]. An operation takes the values whose last use it is, so that their elements can be freed or changed in place.
 
 mod collectives;
 mod contractions;
@@ -9,6 +9,7 @@ mod control;
 mod dispatch;
 mod elements;
 mod foreign;
+mod frame;
 mod lift;
 mod moving;
 mod operands;
@@ -22,6 +23,7 @@ use std::cell::{Cell, RefCell};
 use rustc_hash::FxHashMap;
 use shardc_ir::{DType, Elements, FuncId, Module, OpId, OpKind, RegionId, Span, Type, ValueId};
 
+use self::frame::Frame;
 use crate::array::{Array, Dims, count};
 use crate::error::{Error, Fault};
 use crate::meeting::{Meeting, Room};
@@ -33,9 +35,6 @@ use crate::value::Value;
 const DEEPEST: usize = 256;
 /// Number of operations between two checks of the interrupt.
 const CHECKED: u64 = 64;
-
-/// The values of a function call.
-pub(crate) type Frame<D> = FxHashMap<ValueId, Value<D>>;
 
 /// Why the evaluation of an operation ended.
 #[derive(Debug)]
@@ -68,6 +67,8 @@ pub(crate) struct Device<'p, 'm, D: Domain> {
     /// The number of the device.
     id: usize,
     meeting: &'p Meeting<D>,
+    /// Whether the module has quantized types.
+    has_quantized: bool,
     /// Work that is left.
     left: Cell<u64>,
     /// Number of operations so far.
@@ -87,6 +88,7 @@ impl<'p, 'm, D: Domain> Device<'p, 'm, D> {
             grid,
             id,
             meeting,
+            has_quantized: program.plan.has_quantized(),
             left: Cell::new(program.options.max_work),
             steps: Cell::new(0),
             depth: Cell::new(0),
@@ -114,7 +116,7 @@ impl<'p, 'm, D: Domain> Device<'p, 'm, D> {
                 return Err(fault(Fault::Invalid(text)));
             }
         }
-        self.region(body, args, &mut Frame::default())
+        self.region(body, args, &mut Frame::new(&self.program.plan, body))
     }
 
     /// Records that the device has ended.
@@ -127,7 +129,7 @@ impl<'p, 'm, D: Domain> Device<'p, 'm, D> {
         &self,
         region: RegionId,
         args: Values<D>,
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Values<D>, Box<Error>> {
         let data = &self.module.regions[region];
         let nested = self.depth.get() + 1;
@@ -136,9 +138,7 @@ impl<'p, 'm, D: Domain> Device<'p, 'm, D> {
         }
         self.depth.set(nested);
         for (&arg, value) in data.args.iter().zip(args) {
-            if self.program.plan.is_used(arg) {
-                frame.insert(arg, value);
-            }
+            frame.insert(arg, value);
         }
         for &op in &data.ops {
             let operands = self.operands(op, frame).map_err(|fault| Error::at(self.module, op, fault))?;
@@ -156,13 +156,11 @@ impl<'p, 'm, D: Domain> Device<'p, 'm, D> {
                 return Err(Error::at(self.module, op, Fault::Internal(text)));
             }
             for (&result, value) in data.results.iter().zip(results) {
-                if self.program.plan.is_used(result) {
-                    frame.insert(result, value);
-                }
+                frame.insert(result, value);
             }
             if !data.regions.is_empty() {
-                for value in self.program.plan.last_uses(op) {
-                    frame.remove(value);
+                for &value in self.program.plan.last_uses(op) {
+                    frame.take(value);
                 }
             }
         }
@@ -171,7 +169,7 @@ impl<'p, 'm, D: Domain> Device<'p, 'm, D> {
     }
 
     /// The operands of an operation. Values whose last use it is are removed from the frame, unless a region may also use them.
-    fn operands(&self, op: OpId, frame: &mut Frame<D>) -> Result<Values<D>, Fault> {
+    fn operands(&self, op: OpId, frame: &mut Frame<'_, D>) -> Result<Values<D>, Fault> {
         let data = &self.module.ops[op];
         let last_uses = self.program.plan.last_uses(op);
         let mut values = Vec::with_capacity(data.operands.len());
@@ -179,7 +177,7 @@ impl<'p, 'm, D: Domain> Device<'p, 'm, D> {
             let is_last = data.regions.is_empty()
                 && last_uses.contains(operand)
                 && !data.operands.iter().skip(i + 1).any(|later| later == operand);
-            let value = if is_last { frame.remove(operand) } else { frame.get(operand).cloned() };
+            let value = if is_last { frame.take(*operand) } else { frame.get(*operand).cloned() };
             values.push(value.ok_or_else(|| Fault::Internal("an operand has no value".to_owned()))?);
         }
         Ok(values)

@@ -3,7 +3,8 @@
 use shardc_ir::reducer::reduction_of;
 use shardc_ir::{OpId, OpKind, RegionId, ScatterSpec, WindowSpec};
 
-use super::{Device, Frame, Stop, Values};
+use super::frame::Frame;
+use super::{Device, Stop, Values};
 use crate::array::{Array, Dims, both, count};
 use crate::error::Fault;
 use crate::kernels::windows::{Axis, Windows};
@@ -54,7 +55,7 @@ impl<D: Domain> Device<'_, '_, D> {
         &self,
         op: OpId,
         operands: Vec<Array<D>>,
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Values<D>, Stop> {
         let data = &self.module.ops[op];
         let Some(&region) = data.regions.first() else {
@@ -97,7 +98,7 @@ impl<D: Domain> Device<'_, '_, D> {
         region: RegionId,
         operands: Vec<Array<D>>,
         dims: &[usize],
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Vec<Array<D>>, Stop> {
         let (inputs, inits) = Self::halves(operands)?;
         for input in &inputs {
@@ -143,7 +144,7 @@ impl<D: Domain> Device<'_, '_, D> {
         region: RegionId,
         operands: Vec<Array<D>>,
         spec: &WindowSpec,
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Vec<Array<D>>, Stop> {
         let (inputs, inits) = Self::halves(operands)?;
         let windows = windows(inputs.first().map(Array::dims).unwrap_or_default(), spec)?;
@@ -174,7 +175,7 @@ impl<D: Domain> Device<'_, '_, D> {
         op: OpId,
         operands: Vec<Array<D>>,
         spec: &WindowSpec,
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Vec<Array<D>>, Stop> {
         let regions = &self.module.ops[op].regions;
         let (Ok([operand, source, init]), &[select, combine]) =
@@ -215,7 +216,7 @@ impl<D: Domain> Device<'_, '_, D> {
         region: RegionId,
         mut operands: Vec<Array<D>>,
         spec: &ScatterSpec,
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Vec<Array<D>>, Stop> {
         let n = operands.len() / 2;
         if operands.len() != 2 * n + 1 || n == 0 {
@@ -238,7 +239,7 @@ impl<D: Domain> Device<'_, '_, D> {
         mut inputs: Vec<Array<D>>,
         updates: &[Array<D>],
         positions: &[Option<usize>],
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Vec<Array<D>>, Stop> {
         let len = inputs.first().map_or(0, Array::len);
         for (numbers, places) in scatter::rounds(positions, len) {

@@ -2,7 +2,8 @@
 
 use shardc_ir::{OpId, ScanSpec};
 
-use super::{Device, Frame, Stop, Values, arrays};
+use super::frame::Frame;
+use super::{Device, Stop, Values, arrays};
 use crate::array::{Array, Dims};
 use crate::error::Fault;
 use crate::kernels::bits::unstacked;
@@ -16,7 +17,7 @@ impl<D: Domain> Device<'_, '_, D> {
         op: OpId,
         spec: &ScanSpec,
         operands: Vec<Array<D>>,
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Values<D>, Stop> {
         let (dim, inputs_len) = (spec.dim as usize, spec.inputs as usize);
         let Some(&region) = self.module.ops[op].regions.first() else {

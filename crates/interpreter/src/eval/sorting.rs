@@ -5,7 +5,8 @@
 
 use shardc_ir::{CompareDirection, CompareType, OpId, OpKind, RegionId};
 
-use super::{Device, Frame, Stop, Values};
+use super::frame::Frame;
+use super::{Device, Stop, Values};
 use crate::array::{Array, Data, Dims};
 use crate::error::Fault;
 use crate::kernels::moves::transpose;
@@ -27,7 +28,7 @@ impl<D: Domain> Device<'_, '_, D> {
         &self,
         op: OpId,
         operands: Vec<Array<D>>,
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Values<D>, Stop> {
         let data = &self.module.ops[op];
         let (OpKind::Sort { dim, .. }, Some(&region), Some(first)) =
@@ -97,7 +98,7 @@ impl<D: Domain> Device<'_, '_, D> {
         region: RegionId,
         rows: &[Array<D>],
         width: usize,
-        frame: &mut Frame<D>,
+        frame: &mut Frame<'_, D>,
     ) -> Result<Vec<usize>, Stop> {
         let len = rows.first().map_or(0, Array::len);
         let mut positions: Vec<usize> = (0..len).collect();

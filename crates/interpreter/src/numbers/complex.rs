@@ -48,18 +48,22 @@ impl<T: Real> Complex<T> {
 }
 
 impl<T: Real> Number for Complex<T> {
+    #[inline]
     fn one() -> Self {
         Complex::new(T::one(), T::default())
     }
 
+    #[inline]
     fn plus(self, other: Self) -> Self {
         Complex::new(self.re.plus(other.re), self.im.plus(other.im))
     }
 
+    #[inline]
     fn minus(self, other: Self) -> Self {
         Complex::new(self.re.minus(other.re), self.im.minus(other.im))
     }
 
+    #[inline]
     fn times(self, other: Self) -> Self {
         Complex::new(
             self.re.times(other.re).minus(self.im.times(other.im)),
@@ -67,27 +71,33 @@ impl<T: Real> Number for Complex<T> {
         )
     }
 
+    #[inline]
     fn over(self, other: Self) -> Self {
         T::complex_quotient(self, other)
     }
 
     /// The specification defines no remainder of complex numbers; the verifier rejects it.
+    #[inline]
     fn modulo(self, _: Self) -> Self {
         Self::default()
     }
 
+    #[inline]
     fn larger(self, other: Self) -> Self {
         if self.exceeds(other) { self } else { other }
     }
 
+    #[inline]
     fn smaller(self, other: Self) -> Self {
         if other.exceeds(self) { self } else { other }
     }
 
+    #[inline]
     fn negative(self) -> Self {
         self.map(Number::negative)
     }
 
+    #[inline]
     fn order(self, other: Self) -> Option<Ordering> {
         (self == other).then_some(Ordering::Equal)
     }

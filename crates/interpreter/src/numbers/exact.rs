@@ -33,6 +33,7 @@ const LARGEST_POWER: i64 = 64;
 pub struct Field(u64);
 
 impl Field {
+    #[inline]
     fn reduce(value: u128) -> Field {
         let folded = (value & u128::from(P)) as u64 + ((value >> 61) & u128::from(P)) as u64;
         let folded = folded + (value >> 122) as u64;
@@ -41,6 +42,7 @@ impl Field {
     }
 
     /// The representative of least magnitude.
+    #[inline]
     fn balanced(self) -> i64 {
         if self.0 > P / 2 { self.0 as i64 - P as i64 } else { self.0 as i64 }
     }
@@ -83,47 +85,58 @@ impl Field {
 }
 
 impl Number for Field {
+    #[inline]
     fn one() -> Self {
         Field(1)
     }
 
+    #[inline]
     fn plus(self, other: Self) -> Self {
         let sum = self.0 + other.0;
         Field(if sum >= P { sum - P } else { sum })
     }
 
+    #[inline]
     fn minus(self, other: Self) -> Self {
         self.plus(other.negative())
     }
 
+    #[inline]
     fn times(self, other: Self) -> Self {
         Field::reduce(u128::from(self.0) * u128::from(other.0))
     }
 
+    #[inline]
     fn plus_product(self, a: Self, b: Self) -> Self {
         Field::reduce(u128::from(a.0) * u128::from(b.0) + u128::from(self.0))
     }
 
+    #[inline]
     fn over(self, other: Self) -> Self {
         self.times(other.inverse())
     }
 
+    #[inline]
     fn modulo(self, other: Self) -> Self {
         random(tag("remainder"), self, other, 0)
     }
 
+    #[inline]
     fn larger(self, other: Self) -> Self {
         if self.balanced() >= other.balanced() { self } else { other }
     }
 
+    #[inline]
     fn smaller(self, other: Self) -> Self {
         if self.balanced() <= other.balanced() { self } else { other }
     }
 
+    #[inline]
     fn negative(self) -> Self {
         Field(if self.0 == 0 { 0 } else { P - self.0 })
     }
 
+    #[inline]
     fn order(self, other: Self) -> Option<Ordering> {
         Some(self.balanced().cmp(&other.balanced()))
     }
@@ -151,8 +164,8 @@ fn random(tag: u64, a: Field, b: Field, key: u64) -> Field {
     Field::reduce(u128::from(hash(tag, a.0, b.0, key)))
 }
 
-/// The function of an operation with a value in the field; `None` if the operation is not defined on floats.
-fn function(op: UnaryOp, x: Field, key: u64) -> Option<Field> {
+/// The value of an operation whose random function is `tag`; `None` if the operation is not defined on floats.
+fn function(op: UnaryOp, tag: u64, x: Field, key: u64) -> Option<Field> {
     use UnaryOp as U;
     Some(match op {
         U::Negate => x.negative(),
@@ -171,7 +184,7 @@ fn function(op: UnaryOp, x: Field, key: u64) -> Option<Field> {
         }
         U::Not | U::Popcnt | U::CountLeadingZeros | U::IsFinite => return None,
         U::IsInf | U::IsNegInf | U::IsPosInf => return None,
-        op => random(tag(op.name()), x, Field(0), key),
+        _ => random(tag, x, Field(0), key),
     })
 }
 
@@ -220,7 +233,8 @@ impl Real for Field {
     }
 
     fn unary(op: UnaryOp, values: &[Self], key: u64) -> Option<Vec<Self>> {
-        values.iter().map(|&x| function(op, x, key)).collect()
+        let tag = tag(op.name());
+        values.iter().map(|&x| function(op, tag, x, key)).collect()
     }
 
     fn binary(op: BinaryOp, a: Self, b: Self, key: u64) -> Option<Self> {
@@ -239,15 +253,13 @@ impl Real for Field {
     }
 
     fn complex_unary(op: UnaryOp, values: &[Complex<Self>], key: u64) -> Option<Vec<Complex<Self>>> {
+        let tags = ["real", "imaginary"].map(|part| tag(op.name()) ^ tag(part));
         let one = |z: Complex<Field>| match op {
             UnaryOp::Negate => z.negative(),
             UnaryOp::Conj => z.conjugate(),
             UnaryOp::Square => z.times(z),
             UnaryOp::Copy => z,
-            _ => {
-                let part = |name| random(tag(op.name()) ^ tag(name), z.re, z.im, key);
-                Complex::new(part("real"), part("imaginary"))
-            }
+            _ => Complex::new(random(tags[0], z.re, z.im, key), random(tags[1], z.re, z.im, key)),
         };
         Some(values.iter().map(|&z| one(z)).collect())
     }

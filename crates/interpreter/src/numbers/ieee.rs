@@ -14,30 +14,37 @@ type C = Complex<f64>;
 macro_rules! numbers {
     ($($ty:ty, $fmod:path;)*) => {$(
         impl Number for $ty {
+            #[inline]
             fn one() -> Self {
                 1.0
             }
 
+            #[inline]
             fn plus(self, other: Self) -> Self {
                 self + other
             }
 
+            #[inline]
             fn minus(self, other: Self) -> Self {
                 self - other
             }
 
+            #[inline]
             fn times(self, other: Self) -> Self {
                 self * other
             }
 
+            #[inline]
             fn over(self, other: Self) -> Self {
                 self / other
             }
 
+            #[inline]
             fn modulo(self, other: Self) -> Self {
                 $fmod(self, other)
             }
 
+            #[inline]
             fn larger(self, other: Self) -> Self {
                 if self.is_nan() || self > other || (self == other && other.is_sign_negative()) {
                     self
@@ -46,6 +53,7 @@ macro_rules! numbers {
                 }
             }
 
+            #[inline]
             fn smaller(self, other: Self) -> Self {
                 if self.is_nan() || self < other || (self == other && self.is_sign_negative()) {
                     self
@@ -54,14 +62,17 @@ macro_rules! numbers {
                 }
             }
 
+            #[inline]
             fn negative(self) -> Self {
                 -self
             }
 
+            #[inline]
             fn order(self, other: Self) -> Option<Ordering> {
                 self.partial_cmp(&other)
             }
 
+            #[inline]
             fn total_order(self, other: Self) -> Ordering {
                 self.total_cmp(&other)
             }

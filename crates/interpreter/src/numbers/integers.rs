@@ -22,48 +22,59 @@ macro_rules! integers {
         impl Integer for $ty {
             const SIGNED: bool = $signed;
 
+            #[inline]
             fn extend(self) -> i128 {
                 i128::from(self)
             }
 
+            #[inline]
             fn truncate(value: i128) -> Self {
                 value as $ty
             }
         }
 
         impl Number for $ty {
+            #[inline]
             fn one() -> Self {
                 1
             }
 
+            #[inline]
             fn plus(self, other: Self) -> Self {
                 self.wrapping_add(other)
             }
 
+            #[inline]
             fn minus(self, other: Self) -> Self {
                 self.wrapping_sub(other)
             }
 
+            #[inline]
             fn times(self, other: Self) -> Self {
                 self.wrapping_mul(other)
             }
 
+            #[inline]
             fn over(self, other: Self) -> Self {
                 if other == 0 { !0 } else { self.wrapping_div(other) }
             }
 
+            #[inline]
             fn modulo(self, other: Self) -> Self {
                 if other == 0 { self } else { self.wrapping_rem(other) }
             }
 
+            #[inline]
             fn larger(self, other: Self) -> Self {
                 self.max(other)
             }
 
+            #[inline]
             fn smaller(self, other: Self) -> Self {
                 self.min(other)
             }
 
+            #[inline]
             fn order(self, other: Self) -> Option<Ordering> {
                 Some(self.cmp(&other))
             }
@@ -85,48 +96,59 @@ integers! {
 impl Integer for bool {
     const SIGNED: bool = false;
 
+    #[inline]
     fn extend(self) -> i128 {
         i128::from(self)
     }
 
+    #[inline]
     fn truncate(value: i128) -> Self {
         value != 0
     }
 }
 
 impl Number for bool {
+    #[inline]
     fn one() -> Self {
         true
     }
 
+    #[inline]
     fn plus(self, other: Self) -> Self {
         self | other
     }
 
+    #[inline]
     fn minus(self, other: Self) -> Self {
         self ^ other
     }
 
+    #[inline]
     fn times(self, other: Self) -> Self {
         self & other
     }
 
+    #[inline]
     fn over(self, _: Self) -> Self {
         self
     }
 
+    #[inline]
     fn modulo(self, _: Self) -> Self {
         false
     }
 
+    #[inline]
     fn larger(self, other: Self) -> Self {
         self | other
     }
 
+    #[inline]
     fn smaller(self, other: Self) -> Self {
         self & other
     }
 
+    #[inline]
     fn order(self, other: Self) -> Option<Ordering> {
         Some(self.cmp(&other))
     }

@@ -48,6 +48,10 @@
 //! each group execute the same collectives. If all running devices wait, each of them fails with [`Fault::Deadlock`]. A failing device ends
 //! the devices that wait for it.
 //!
+//! A program on global values is one that is not partitioned: its shardings and the collectives between them do not change values. If it has
+//! manual computations, [`Program::call`] runs it on all devices of their mesh. A manual computation takes the shards of its operands, and
+//! assembles the global results.
+//!
 //! ## Regions
 //!
 //! Regions of control flow are evaluated with the values of their function. Regions that combine scalars (reducers, comparators) are evaluated

@@ -1,7 +1,7 @@
 //! Facts about a module that evaluation needs, computed once.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{EntityRef, Module, OpId, RegionId, ValueId};
+use shardc_ir::{EntityRef, Module, OpId, OpKind, RegionId, ValueId};
 use smallvec::SmallVec;
 
 /// The slot of a value without a use.
@@ -19,6 +19,8 @@ pub(crate) struct Plan {
     frames: FxHashMap<RegionId, usize>,
     /// Whether a value has a quantized type.
     has_quantized: bool,
+    /// The number of devices of the first manual computation, or 1.
+    devices: usize,
 }
 
 impl Plan {
@@ -27,15 +29,20 @@ impl Plan {
             last_uses: vec![SmallVec::new(); module.ops.len()],
             slots: vec![UNUSED; module.values.len()],
             frames: FxHashMap::default(),
+            devices: 1,
             has_quantized: module.values.keys().any(|value| module.is_quantized(value)),
         };
         for body in module.bodies() {
             let regions = module.regions_under(body);
+            let ops = || regions.iter().flat_map(|&region| &module.regions[region].ops);
+            if let Some(devices) = ops().find_map(|&op| manual_devices(module, op)) {
+                plan.devices = devices;
+            }
             for &region in &regions {
                 plan.find_last_uses(module, region);
             }
             let mut next = 0;
-            for op in regions.iter().flat_map(|&region| &module.regions[region].ops) {
+            for op in ops() {
                 for value in &module.ops[*op].operands {
                     if let Some(slot @ &mut UNUSED) = plan.slots.get_mut(value.index()) {
                         *slot = next;
@@ -89,4 +96,16 @@ impl Plan {
     pub(crate) fn has_quantized(&self) -> bool {
         self.has_quantized
     }
+
+    /// The number of devices that a program on global values needs: those of its manual computations, or 1.
+    pub(crate) fn devices(&self) -> usize {
+        self.devices
+    }
+}
+
+/// The number of devices of a manual computation.
+fn manual_devices(module: &Module, op: OpId) -> Option<usize> {
+    let OpKind::ManualComputation(spec) = &module.ops[op].kind else { return None };
+    let &sharding = spec.in_shardings.first().or(spec.out_shardings.first())?;
+    Some(module.meshes[module.shardings.get(sharding).mesh].num_devices())
 }

@@ -99,13 +99,14 @@ impl<'m, D: Domain> Program<'m, D> {
         self.module
     }
 
-    /// Runs a function on one device.
+    /// Runs a function on global values. If the program has manual computations, all devices of their mesh run it.
     ///
     /// # Errors
     /// See [`Fault`].
     pub fn call(&self, func: FuncId, args: Vec<Value<D>>) -> Result<Vec<Value<D>>, Box<Error>> {
-        let grid = Grid { replicas: 1, partitions: 1 };
-        let outcome = self.run(grid, vec![Launch { func, args }], Vec::new())?;
+        let grid = Grid { replicas: 1, partitions: self.plan.devices() };
+        let launches = vec![Launch { func, args }; grid.devices()];
+        let outcome = self.run(grid, launches, Vec::new())?;
         Ok(outcome.results.into_iter().next().unwrap_or_default())
     }
 

@@ -6,8 +6,9 @@ use shardc_ir::{CollectiveSpec, OpId, OpKind, RegionId, TransferSpec};
 
 use super::frame::Frame;
 use super::{Device, Stop, Values};
-use crate::array::{Array, Dims, View};
+use crate::array::{Array, Dims};
 use crate::error::Fault;
+use crate::kernels::moves::block;
 use crate::kernels::{elementwise, moves};
 use crate::meeting::{Address, Gathered};
 use crate::numbers::Domain;
@@ -353,18 +354,6 @@ fn outside() -> Fault {
 /// An array of zeros with the type of another.
 fn zeros<D: Domain>(like: &Array<D>) -> Result<Array<D>, Fault> {
     elementwise::spread(&Array::full(Dims::new(), like.dtype(), 0.0)?, like.dims())
-}
-
-/// Block `index` of `count` equal blocks along a dimension.
-fn block<D: Domain>(a: &Array<D>, dim: usize, index: usize, count: usize) -> Result<Array<D>, Fault> {
-    let mut view = View::whole(a.dims());
-    let size = a.dims().get(dim).copied().unwrap_or(0);
-    if count == 0 || !size.is_multiple_of(count) || index >= count {
-        return Fault::invalid(format!("{size} elements cannot be split into {count} blocks"));
-    }
-    view.dims[dim] = size / count;
-    view.offset = view.strides[dim] * (index * (size / count)) as isize;
-    a.viewed(&view)
 }
 
 /// For each operand, its value on each device.

@@ -60,7 +60,9 @@ impl<D: Domain> Device<'_, '_, D> {
             | OpKind::Reshard(_)
             | OpKind::PropagationBarrier { .. }
             | OpKind::DataFlowEdge(_)
-            | OpKind::FuncDataFlowEdge => Ok(operands),
+            | OpKind::FuncDataFlowEdge
+            // A collective between shardings of a global value does not change the value.
+            | OpKind::MeshCollective(_) => Ok(operands),
             OpKind::ShardingGroup { .. } => Ok(Vec::new()),
             OpKind::Reduce { .. }
             | OpKind::ReduceWindow(_)
@@ -121,9 +123,7 @@ impl<D: Domain> Device<'_, '_, D> {
                 | DynamicOp::Convolution(_),
             ) => self.real(op, arrays(operands)?),
             OpKind::Rng(_) => Err(Fault::Unsupported("random numbers without a state".to_owned()).into()),
-            OpKind::MeshCollective(_) | OpKind::ManualComputation(_) => {
-                Err(Fault::Unsupported("operations on sharded values before partitioning".to_owned()).into())
-            }
+            OpKind::ManualComputation(spec) => self.manual(op, spec, operands, frame),
             OpKind::Return => Ok(operands),
         }
     }

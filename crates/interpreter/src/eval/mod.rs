@@ -11,6 +11,7 @@ mod elements;
 mod foreign;
 mod frame;
 mod lift;
+mod manual;
 mod moving;
 mod operands;
 mod reductions;

@@ -91,6 +91,23 @@ pub(crate) fn dynamic_slice<D: Domain>(
     a.viewed(&clamped(a.dims(), start, sizes)?)
 }
 
+/// Block `index` of `count` equal blocks along a dimension.
+pub(crate) fn block<D: Domain>(
+    a: &Array<D>,
+    dim: usize,
+    index: usize,
+    count: usize,
+) -> Result<Array<D>, Fault> {
+    let mut view = View::whole(a.dims());
+    let size = a.dims().get(dim).copied().unwrap_or(0);
+    if count == 0 || !size.is_multiple_of(count) || index >= count {
+        return Fault::invalid(format!("{size} elements cannot be split into {count} blocks"));
+    }
+    view.dims[dim] = size / count;
+    view.offset = view.strides[dim] * (index * (size / count)) as isize;
+    a.viewed(&view)
+}
+
 /// Writes `update` to a dynamic position of `a`.
 pub(crate) fn dynamic_update_slice<D: Domain>(
     mut a: Array<D>,

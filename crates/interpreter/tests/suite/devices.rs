@@ -1,8 +1,8 @@
 //! Programs on several devices: control flow that differs between devices, deadlocks, and failures.
 
-use shardc_interpreter::{Ieee, Value};
+use shardc_interpreter::{Ieee, Options, Value};
 
-use crate::programs::{floats, partitions};
+use crate::programs::{floats, partitions, run};
 
 /// Sums over partitions 0 and 1, and over 2 and 3.
 const SUM: &str = r#""stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>,
@@ -111,4 +111,32 @@ fn many_devices_share_a_sum() {
     for result in partitions(text, args).unwrap() {
         assert_eq!(result.to_f64_vec(), [256.0, 512.0, 768.0, 1024.0]);
     }
+}
+
+/// A matmul whose contracting dimension is manual, and within it a sum along the other axis.
+#[test]
+fn manual_computations_run_on_their_mesh() {
+    let text = r#"sdy.mesh @mesh = <["x"=2, "y"=3], device_ids=[5, 4, 3, 2, 1, 0]>
+    func.func @main(%a: tensor<6x4xf32>, %b: tensor<4x2xf32>) -> tensor<6x2xf32> {
+      %0 = sdy.manual_computation(%a, %b) in_shardings=[<@mesh, [{"y"}, {"x"}]>, <@mesh, [{"x"}, {}]>]
+          out_shardings=[<@mesh, [{"y"}, {}]>] manual_axes={"x", "y"} (%c: tensor<2x2xf32>, %d: tensor<2x2xf32>) {
+        %1 = stablehlo.dot_general %c, %d, contracting_dims = [1] x [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+        %2 = "stablehlo.all_reduce"(%1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+            replica_groups = dense<[[5, 2], [4, 1], [3, 0]]> : tensor<3x2xi64>, use_global_device_ids}> ({
+          ^bb0(%e: tensor<f32>, %f: tensor<f32>):
+            %s = stablehlo.add %e, %f : tensor<f32>
+            stablehlo.return %s : tensor<f32>
+        }) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+        sdy.return %2 : tensor<2x2xf32>
+      } : (tensor<6x4xf32>, tensor<4x2xf32>) -> tensor<6x2xf32>
+      return %0 : tensor<6x2xf32>
+    }"#;
+    let whole = "func.func @main(%a: tensor<6x4xf32>, %b: tensor<4x2xf32>) -> tensor<6x2xf32> {
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<6x4xf32>, tensor<4x2xf32>) -> tensor<6x2xf32>
+      return %0 : tensor<6x2xf32>
+    }";
+    let numbers = |n: u32| -> Vec<f32> { (0..n).map(|i| ((i * 7) % 11) as f32).collect() };
+    let args = || vec![floats::<Ieee>(&[6, 4], &numbers(24)), floats(&[4, 2], &numbers(8))];
+    let got = run::<Ieee>(text, args(), Options::default()).unwrap();
+    assert!(got.equals(&run::<Ieee>(whole, args(), Options::default()).unwrap()));
 }

@@ -66,7 +66,8 @@
 //! ## Rooms
 //!
 //! `numbers` has the scalars, `array` the arrays, and `kernels` the operations on arrays, one file per family. `eval` walks regions and calls
-//! kernels. `meeting` is the point where devices meet. `plan` finds last uses, and `program` is the interface.
+//! kernels. `meeting` is the point where devices meet. `plan` finds last uses, `program` has the
+//! types of the interface, and `run` starts devices.
 //!
 //! Sources: StableHLO specification; CHLO's documentation.
 
@@ -79,6 +80,7 @@ mod numbers;
 mod options;
 mod plan;
 mod program;
+mod run;
 mod value;
 
 pub use array::{Array, Data, Dims};

@@ -215,12 +215,6 @@ impl<D: Domain> Meeting<D> {
         self.state.into_inner().unwrap_or_else(PoisonError::into_inner).outfeed
     }
 
-    /// Ends all devices that wait, or will wait.
-    pub(crate) fn abort(&self) {
-        self.lock().ended.get_or_insert(Fault::Aborted);
-        self.changed.notify_all();
-    }
-
     /// Records that a device has ended.
     pub(crate) fn finish(&self, failed: bool) {
         let mut state = self.lock();

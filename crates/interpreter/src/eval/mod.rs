@@ -120,11 +120,6 @@ impl<'p, 'm, D: Domain> Device<'p, 'm, D> {
         self.region(body, args, &mut Frame::new(&self.program.plan, body))
     }
 
-    /// Records that the device has ended.
-    pub(crate) fn finish(&self, failed: bool) {
-        self.meeting.finish(failed);
-    }
-
     /// Evaluates a region, and returns the operands of its terminator.
     fn region(
         &self,

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use shardc_interpreter::{Array, Ieee, Options};
+use shardc_interpreter::{Array, Fault, Foreign, Grid, Handler, Ieee, Launch, Options, Program, Value};
 use shardc_ir::{CancelToken, DType, Interrupt};
 
-use crate::programs::run;
+use crate::programs::{module, run};
 
 const ENDLESS: &str = "func.func @main() -> tensor<i32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -57,4 +57,63 @@ fn invalid_sizes_at_run_time_are_errors() {
     let size = Array::from_bytes(&[1], DType::I32, &[3, 0, 0, 0]).unwrap();
     let error = run::<Ieee>(text, vec![size.into()], Options::default()).unwrap_err();
     assert_eq!(error, "stablehlo.dynamic_reshape: [2] cannot be reshaped to [3]");
+}
+
+#[test]
+fn deep_nesting_is_an_error() {
+    let call = |n: usize| {
+        format!(
+            "func.func private @f{n}(%x: tensor<i32>) -> tensor<i32> {{
+          %0 = func.call @f{}(%x) : (tensor<i32>) -> tensor<i32>
+          return %0 : tensor<i32>
+        }}\n",
+            n + 1
+        )
+    };
+    let mut text: String = (0..300).map(call).collect();
+    text.push_str(
+        "func.func private @f300(%x: tensor<i32>) -> tensor<i32> {
+          return %x : tensor<i32>
+        }
+        func.func @main() -> tensor<i32> {
+          %x = stablehlo.constant dense<1> : tensor<i32>
+          %0 = func.call @f0(%x) : (tensor<i32>) -> tensor<i32>
+          return %0 : tensor<i32>
+        }",
+    );
+    assert!(error(&text, Options::default()).contains("more than 256 levels"));
+}
+
+/// A panic in the evaluation of one device is an error, and the others do not wait for it.
+#[test]
+fn a_panic_ends_the_run() {
+    struct Panics;
+    impl Handler<Ieee> for Panics {
+        fn call(&self, _: Foreign<'_>, _: &[Value<Ieee>]) -> Option<Result<Vec<Value<Ieee>>, Fault>> {
+            panic!("expected by this test")
+        }
+    }
+    let text = r#"func.func @main() -> tensor<f32> {
+      %n = stablehlo.replica_id : tensor<ui32>
+      %z = stablehlo.constant dense<0> : tensor<ui32>
+      %x = stablehlo.constant dense<1.0> : tensor<f32>
+      %p = stablehlo.compare EQ, %n, %z : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+      %y = "stablehlo.if"(%p) ({
+        %f = stablehlo.custom_call @f(%x) : (tensor<f32>) -> tensor<f32>
+        stablehlo.return %f : tensor<f32>
+      }, {
+        stablehlo.return %x : tensor<f32>
+      }) : (tensor<i1>) -> tensor<f32>
+      %0 = "stablehlo.all_reduce"(%y) <{replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>}> ({
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          %s = stablehlo.add %a, %b : tensor<f32>
+          stablehlo.return %s : tensor<f32>
+        }) : (tensor<f32>) -> tensor<f32>
+      return %0 : tensor<f32>
+    }"#;
+    let module = module(text);
+    let program = Program::new(&module, Options::default()).with_handler(&Panics);
+    let launch = Launch { func: module.entry().unwrap(), args: Vec::new() };
+    let error = program.run(Grid { replicas: 3, partitions: 1 }, vec![launch; 3], Vec::new()).unwrap_err();
+    assert!(matches!(error.fault, Fault::Internal(_)), "{error}");
 }

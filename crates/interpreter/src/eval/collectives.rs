@@ -16,7 +16,7 @@ use crate::value::Value;
 
 /// The meaning of the numbers in replica groups.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ids {
+pub(super) enum Ids {
     Replicas,
     Partitions,
     /// Replicas, of which all partitions belong to the group.
@@ -25,10 +25,10 @@ enum Ids {
 }
 
 /// The group of a device: its index among all groups, its members, and the place of the device.
-struct Group {
+pub(super) struct Group {
     index: usize,
-    members: Vec<usize>,
-    place: usize,
+    pub(super) members: Vec<usize>,
+    pub(super) place: usize,
 }
 
 impl<D: Domain> Device<'_, '_, D> {
@@ -72,7 +72,7 @@ impl<D: Domain> Device<'_, '_, D> {
     }
 
     /// The group of this device; `None` if it is in no group.
-    fn group(&self, spec: &CollectiveSpec, ids: Ids) -> Result<Option<Group>, Fault> {
+    pub(super) fn group(&self, spec: &CollectiveSpec, ids: Ids) -> Result<Option<Group>, Fault> {
         let groups = self.groups(spec, ids);
         // A device that does not exist would never arrive.
         if let Some(missing) = groups.iter().flatten().find(|&&device| device >= self.grid.devices()) {
@@ -86,7 +86,12 @@ impl<D: Domain> Device<'_, '_, D> {
     }
 
     /// Gives operands to the group, and waits for those of its other devices.
-    fn gather(&self, op: OpId, group: &Group, operands: Vec<Array<D>>) -> Result<Arc<Gathered<D>>, Fault> {
+    pub(super) fn gather(
+        &self,
+        op: OpId,
+        group: &Group,
+        operands: Vec<Array<D>>,
+    ) -> Result<Arc<Gathered<D>>, Fault> {
         self.meeting.meet(self.room(op, group.index), group.place, group.members.len(), operands)
     }
 
@@ -107,10 +112,6 @@ impl<D: Domain> Device<'_, '_, D> {
                 (false, true) => Ids::ReplicasWithPartitions,
                 (false, false) => Ids::Replicas,
             };
-        let moved_ids = |spec: &CollectiveSpec| match spec.crosses_partitions() {
-            true => Ids::Partitions,
-            false => Ids::Replicas,
-        };
         let region = data.regions.first().copied();
         let results = match &data.kind {
             OpKind::AllReduce(spec) => {
@@ -345,6 +346,11 @@ fn roots<D: Domain>(spec: &CollectiveSpec, operands: &mut Vec<Array<D>>) -> Resu
     }
     let root = |root: i64| usize::try_from(root).or_else(|_| Fault::invalid("a negative root"));
     roots.into_iter().map(root).collect()
+}
+
+/// The ids of a collective that moves values.
+pub(super) fn moved_ids(spec: &CollectiveSpec) -> Ids {
+    if spec.crosses_partitions() { Ids::Partitions } else { Ids::Replicas }
 }
 
 fn outside() -> Fault {

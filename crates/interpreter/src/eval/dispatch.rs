@@ -84,6 +84,7 @@ impl<D: Domain> Device<'_, '_, D> {
             OpKind::Send(_) | OpKind::Recv(_) | OpKind::Infeed(_) | OpKind::Outfeed { .. } => {
                 self.transfer(op, operands)
             }
+            OpKind::CustomCall(_) if kind.is_ragged_all_to_all() => self.ragged_exchange(op, operands),
             OpKind::CustomCall(_) | OpKind::Opaque(_) => self.foreign(op, operands),
             OpKind::Iota { .. }
             | OpKind::BroadcastInDim { .. }

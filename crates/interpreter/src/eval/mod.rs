@@ -14,6 +14,7 @@ mod lift;
 mod manual;
 mod moving;
 mod operands;
+mod ragged;
 mod reductions;
 mod scans;
 mod shaped;

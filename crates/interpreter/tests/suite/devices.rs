@@ -1,6 +1,7 @@
 //! Programs on several devices: control flow that differs between devices, deadlocks, and failures.
 
-use shardc_interpreter::{Ieee, Options, Value};
+use shardc_interpreter::{Array, Ieee, Options, Value};
+use shardc_ir::DType;
 
 use crate::programs::{floats, partitions, run};
 
@@ -139,4 +140,29 @@ fn manual_computations_run_on_their_mesh() {
     let args = || vec![floats::<Ieee>(&[6, 4], &numbers(24)), floats(&[4, 2], &numbers(8))];
     let got = run::<Ieee>(text, args(), Options::default()).unwrap();
     assert!(got.equals(&run::<Ieee>(whole, args(), Options::default()).unwrap()));
+}
+
+/// The example of JAX's documentation of `ragged_all_to_all`, with two devices.
+#[test]
+fn ragged_exchanges_place_rows() {
+    let text = r#"func.func @main(%x: tensor<3xf32>, %init: tensor<4xf32>, %from: tensor<2xi32>, %send: tensor<2xi32>, %to: tensor<2xi32>, %receive: tensor<2xi32>) -> tensor<4xf32> {
+      %0 = stablehlo.custom_call @ragged_all_to_all(%x, %init, %from, %send, %to, %receive) {api_version = 4 : i32,
+        backend_config = {channel_id = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}}
+        : (tensor<3xf32>, tensor<4xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }"#;
+    let integers = |values: [i32; 2]| -> Value<Ieee> {
+        let bytes: Vec<u8> = values.iter().flat_map(|n| n.to_le_bytes()).collect();
+        Array::from_bytes(&[2], DType::I32, &bytes).unwrap().into()
+    };
+    let device = |x: [f32; 3], lists: [[i32; 2]; 4]| -> Vec<Value<Ieee>> {
+        let mut args = vec![floats(&[3], &x), floats(&[4], &[0.0; 4])];
+        args.extend(lists.map(integers));
+        args
+    };
+    let first = device([1.0, 2.0, 2.0], [[0, 1], [1, 2], [0, 0], [1, 1]]);
+    let second = device([3.0, 4.0, 0.0], [[0, 1], [1, 1], [1, 2], [2, 1]]);
+    let results = partitions(text, vec![first, second]).unwrap();
+    assert_eq!(results[0].to_f64_vec(), [1.0, 3.0, 0.0, 0.0]);
+    assert_eq!(results[1].to_f64_vec(), [2.0, 2.0, 4.0, 0.0]);
 }

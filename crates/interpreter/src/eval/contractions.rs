@@ -7,7 +7,7 @@ use super::operands::{all, cut, integers};
 use crate::array::{Array, Dims};
 use crate::error::Fault;
 use crate::kernels::dot::{Side, dot_general};
-use crate::kernels::{convolution, fft, linalg, moves, norm, rng, top_k};
+use crate::kernels::{convolution, einsum, fft, linalg, moves, norm, rng, top_k};
 use crate::numbers::Domain;
 
 impl<D: Domain> Device<'_, '_, D> {
@@ -16,7 +16,14 @@ impl<D: Domain> Device<'_, '_, D> {
         let result = match &self.module.ops[op].kind {
             OpKind::DotGeneral(spec) => self.dot(op, operands, spec)?,
             OpKind::RaggedDot(spec) => self.ragged_dot(op, all(operands)?, spec)?,
-            OpKind::Einsum { .. } | OpKind::UnaryEinsum { .. } => return Fault::unsupported("einsum"),
+            OpKind::Einsum { config } => {
+                let [a, b] = all(operands)?;
+                einsum::binary(a, b, config, self.result_dtype(op, 0)?)?
+            }
+            OpKind::UnaryEinsum { config } => {
+                let [a] = all(operands)?;
+                einsum::unary(a, config, self.result_dtype(op, 0)?)?
+            }
             OpKind::Convolution(spec) => {
                 let [input, kernel] = all(operands)?;
                 self.convolve(op, input, kernel, spec, &spec.padding)?

@@ -4,6 +4,7 @@ pub(crate) mod bits;
 pub(crate) mod convert;
 pub(crate) mod convolution;
 pub(crate) mod dot;
+pub(crate) mod einsum;
 pub(crate) mod elementwise;
 pub(crate) mod fft;
 pub(crate) mod gather;

@@ -103,9 +103,7 @@ impl<D: Domain> Device<'_, '_, D> {
         frame: &mut Frame<'_, D>,
     ) -> Result<Values<D>, Stop> {
         let data = &self.module.ops[op];
-        for operand in &operands {
-            self.charge(operand.len() as u64)?;
-        }
+        self.charge_static_results(op)?;
         let reduced_ids =
             |spec: &CollectiveSpec| match (spec.use_global_device_ids, spec.crosses_partitions()) {
                 (true, _) => Ids::Devices,

@@ -13,6 +13,7 @@ const IDENTITIES: &[&str] = &[
     "SPMDFullToShardShape",
     "SPMDShardToFullShape",
     "annotate_device_placement",
+    "LayoutConstraint",
     "MoveToHost",
     "MoveToDevice",
 ];

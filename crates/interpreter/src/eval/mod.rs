@@ -206,6 +206,16 @@ impl<'p, 'm, D: Domain> Device<'p, 'm, D> {
         self.charge(elements)
     }
 
+    /// Counts the elements of all results whose types are static tensors, and checks their sizes.
+    fn charge_static_results(&self, op: OpId) -> Result<(), Fault> {
+        for &value in &self.module.ops[op].results {
+            let Some(ty) = self.module.stored(value).filter(|ty| ty.is_static()) else { continue };
+            let dims: Dims = ty.shape.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
+            self.charge_result(&dims, ty.dtype)?;
+        }
+        Ok(())
+    }
+
     /// The sizes of a result whose type is static.
     fn static_dims(&self, op: OpId, index: usize) -> Result<Dims, Fault> {
         let value = self.module.ops[op].results.get(index).copied();

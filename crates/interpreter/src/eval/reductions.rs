@@ -61,6 +61,7 @@ impl<D: Domain> Device<'_, '_, D> {
         let Some(&region) = data.regions.first() else {
             return Err(Fault::Invalid("an operation without a region".to_owned()).into());
         };
+        self.charge_static_results(op)?;
         let results = match &data.kind {
             OpKind::Reduce { dims } => {
                 let dims: Vec<usize> = dims.iter().map(|&d| d as usize).collect();

@@ -23,6 +23,7 @@ impl<D: Domain> Device<'_, '_, D> {
         let Some(&region) = self.module.ops[op].regions.first() else {
             return Err(Fault::Invalid("a scan without a region".to_owned()).into());
         };
+        self.charge_static_results(op)?;
         let mut inputs = operands;
         let mut carries = inputs.split_off(inputs_len.min(inputs.len()));
         let length = match (inputs.first(), spec.dim_size) {

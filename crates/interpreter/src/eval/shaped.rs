@@ -48,7 +48,9 @@ impl<D: Domain> Device<'_, '_, D> {
             }
             DynamicOp::Pad => {
                 let [a, value, low, high, interior] = all(operands)?;
-                moves::pad(a, value, &integers(low)?, &integers(high)?, &integers(interior)?)
+                let [low, high, interior] = [integers(low)?, integers(high)?, integers(interior)?];
+                checked(moves::padded(a.dims(), &low, &high, &interior)?)?;
+                moves::pad(a, value, &low, &high, &interior)
             }
             DynamicOp::RealSlice => {
                 let [a, start, limit, step] = all(operands)?;
@@ -56,13 +58,26 @@ impl<D: Domain> Device<'_, '_, D> {
             }
             DynamicOp::Gather(spec) => {
                 let [a, indices, sizes] = all(operands)?;
-                gather::gather(a, indices, spec, &integers(sizes)?)
+                let sizes = integers(sizes)?;
+                // At most one slice per index.
+                let slice = sizes.iter().map(|&n| usize::try_from(n).unwrap_or(0));
+                checked(slice.chain([indices.len()]).collect())?;
+                gather::gather(a, indices, spec, &sizes)
             }
             DynamicOp::Convolution(spec) => {
                 let [input, kernel, padding] = all(operands)?;
                 let padding = integers(padding)?;
                 let pairs: Vec<(i64, i64)> =
                     padding.as_chunks::<2>().0.iter().map(|&[low, high]| (low, high)).collect();
+                // A bound of the size: one window at each position of the padded input.
+                let padding = pairs.iter().map(|&(low, high)| low.max(0).saturating_add(high.max(0)));
+                let dilation = spec.lhs_dilation.iter().copied().max().unwrap_or(1).max(1) as usize;
+                let sizes = input.dims().iter().map(|n| n.saturating_mul(dilation));
+                let largest = sizes.max().unwrap_or(0);
+                let outputs = kernel.dims().get(spec.kernel.output_feature as usize).copied().unwrap_or(0);
+                let batch = input.dims().get(spec.input.batch as usize).copied().unwrap_or(0);
+                let windows = padding.map(|n| largest.saturating_add(n as usize));
+                checked(windows.chain([batch, outputs]).collect())?;
                 self.convolve(op, input, kernel, spec, &pairs)
             }
         }
@@ -86,6 +101,8 @@ impl<D: Domain> Device<'_, '_, D> {
                 }
             }
         }
+        let first = operands.first().map_or(shardc_ir::DType::I1, Array::dtype);
+        self.charge_result(&dims, first)?;
         let spread = |a: &Array<D>| moves::broadcast(a, &places(a), dims.clone());
         let operands = operands.iter().map(spread).collect::<Result<Vec<_>, Fault>>()?;
         match spec.op {

@@ -161,6 +161,25 @@ fn filled<D: Domain>(like: &Array<D>, dims: Dims) -> Result<Array<D>, Fault> {
     Array::new(dims, like.dtype(), data)
 }
 
+/// The sizes of a padded array.
+pub(crate) fn padded(dims: &[usize], low: &[i64], high: &[i64], interior: &[i64]) -> Result<Dims, Fault> {
+    if low.len() != dims.len() || high.len() != dims.len() || interior.len() != dims.len() {
+        return Fault::invalid("padding of another rank");
+    }
+    let size = |d: usize| {
+        let step = interior[d].saturating_add(1);
+        if step < 1 {
+            return Fault::invalid("negative interior padding");
+        }
+        let size = dims[d] as i64;
+        let inner = if size > 0 { (size - 1).saturating_mul(step).saturating_add(1) } else { 0 };
+        let total = inner.saturating_add(low[d]).saturating_add(high[d]);
+        let invalid = |_| Fault::Invalid(format!("padding that gives dimension {d} the size {total}"));
+        usize::try_from(total).map_err(invalid)
+    };
+    (0..dims.len()).map(size).collect()
+}
+
 /// Pads an array with a scalar; negative padding removes elements.
 pub(crate) fn pad<D: Domain>(
     a: &Array<D>,
@@ -169,23 +188,13 @@ pub(crate) fn pad<D: Domain>(
     high: &[i64],
     interior: &[i64],
 ) -> Result<Array<D>, Fault> {
-    let rank = a.rank();
-    if low.len() != rank || high.len() != rank || interior.len() != rank || value.len() != 1 {
-        return Fault::invalid("padding of another rank");
+    let dims = padded(a.dims(), low, high, interior)?;
+    if value.len() != 1 {
+        return Fault::invalid("a padding value that is not a scalar");
     }
-    let mut dims = Dims::new();
     let (mut from, mut to) = (View::whole(a.dims()), Vec::new());
-    for d in 0..rank {
-        let (size, step) = (a.dims()[d] as i64, interior[d].saturating_add(1));
-        if step < 1 {
-            return Fault::invalid("negative interior padding");
-        }
-        let inner = if size > 0 { (size - 1).saturating_mul(step).saturating_add(1) } else { 0 };
-        let total = inner.saturating_add(low[d]).saturating_add(high[d]);
-        if total < 0 {
-            return Fault::invalid(format!("padding that gives dimension {d} the size {total}"));
-        }
-        dims.push(total as usize);
+    for d in 0..a.rank() {
+        let (size, step, total) = (a.dims()[d] as i64, interior[d] + 1, dims[d] as i64);
         // The elements whose positions `low + i * step` are within the result.
         let first = if low[d] < 0 { (-low[d] + step - 1) / step } else { 0 };
         let last = (total - low[d] + step - 1).div_euclid(step).min(size);

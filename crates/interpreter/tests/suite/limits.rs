@@ -48,6 +48,20 @@ fn large_values_are_errors() {
 }
 
 #[test]
+fn large_sizes_at_run_time_are_errors() {
+    let text = "func.func @main(%high: tensor<1xi64>) -> tensor<?xf32> {
+      %x = stablehlo.constant dense<1.0> : tensor<2xf32>
+      %v = stablehlo.constant dense<0.0> : tensor<f32>
+      %z = stablehlo.constant dense<0> : tensor<1xi64>
+      %0 = stablehlo.dynamic_pad %x, %v, %z, %high, %z : (tensor<2xf32>, tensor<f32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xf32>
+      return %0 : tensor<?xf32>
+    }";
+    let high = Array::from_bytes(&[1], DType::I64, &(1i64 << 40).to_le_bytes()).unwrap();
+    let error = run::<Ieee>(text, vec![high.into()], Options::default()).unwrap_err();
+    assert!(error.ends_with("does not fit in memory"), "{error}");
+}
+
+#[test]
 fn invalid_sizes_at_run_time_are_errors() {
     let text = "func.func @main(%s: tensor<1xi32>) -> tensor<?xi32> {
       %x = stablehlo.constant dense<[1, 2]> : tensor<2xi32>

@@ -138,6 +138,7 @@ fn philox(key: u64, counter: u128, len: usize, wide: bool) -> (Vec<u64>, u128) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numbers::Ieee;
 
     /// The known answers of the authors' library Random123.
     #[test]
@@ -155,5 +156,18 @@ mod tests {
         let word = |index: u64| threefry2x32(halves(100 + index), halves(7)).map(u64::from);
         // The dimension of size 5 is split: elements 0 and 1 of the second row.
         assert_eq!(bits[5..7], word(3));
+    }
+
+    /// Results of XLA's CPU client for nine elements of type `ui8`.
+    #[test]
+    fn bits_are_those_of_xla() {
+        let words = [0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210_u64 as i64];
+        let state = Array::<Ieee>::from_integers(Dims::from_slice(&[2]), DType::UI64, &words).unwrap();
+        let bits = |algorithm| {
+            let [next, bits] = generate(&state, algorithm, Dims::from_slice(&[9]), DType::UI8).unwrap();
+            (next.to_integers().unwrap()[1] - words[1], bits.to_integers().unwrap())
+        };
+        assert_eq!(bits(RngAlgorithm::ThreeFry), (5, vec![127, 17, 2, 46, 78, 122, 168, 153, 16]));
+        assert_eq!(bits(RngAlgorithm::Philox), (3, vec![66, 181, 2, 23, 25, 122, 152, 137, 73]));
     }
 }

@@ -61,9 +61,15 @@ impl Machine {
         if self.is_host { name.to_owned() } else { format!("{}-linux-gnu-{name}", self.processor()) }
     }
 
-    /// Removes the symbols of a program or library. With `strip` in the profile, Cargo leaves those of some programs.
+    /// Removes the symbols of a program or shared library. With `strip` in the profile, Cargo leaves those of some programs.
     pub(super) fn strip(&self, file: &Path) -> Result<()> {
         process::run(Command::new(self.tool("strip")).arg(file))
+    }
+
+    /// Removes debug information and LLVM's bitcode, more than half of it, from a static library.
+    pub(super) fn strip_static(&self, file: &Path) -> Result<()> {
+        let bitcode = ["--remove-section=.llvmbc", "--remove-section=.llvmcmd"];
+        process::run(Command::new(self.tool("objcopy")).arg("--strip-debug").args(bitcode).arg(file))
     }
 
     /// Makes a command of Cargo, or one that runs Cargo, build for the machine.

@@ -115,9 +115,10 @@ fn install(workspace: &Workspace, machine: &Machine, built: &Path, shared: &Path
     capi::install(&workspace.root, built, &top)?;
     let program = top.join("bin/shardc");
     copy(&built.join("shardc"), &program)?;
-    for file in [program, top.join("lib").join(capi::library())] {
-        machine.strip(&file)?;
-    }
+    let lib = top.join("lib");
+    machine.strip(&program)?;
+    machine.strip(&lib.join(capi::library()))?;
+    machine.strip_static(&lib.join("libshardc.a"))?;
     process::run(Command::new("cp").arg("-a").arg(shared.join("share")).arg(&top))?;
     Ok(top)
 }

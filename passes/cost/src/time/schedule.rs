@@ -6,7 +6,7 @@
 //!
 //! Some collectives proceed only beside matmuls (XLA's asynchronous collective fusion). The compiler fuses them with convolutions too, but
 //! some of these then take up to nine times as long, so that convolutions are taken to hide nothing. In a training step of ResNet-50 on v5e
-//! (libtpu 0.0.51), 76 convolutions take 0.75 ms longer, and hide 0.9 ms.
+//! (libtpu 0.0.51), where 76 of 161 convolutions are fused with all-gathers, all together take 0.75 ms longer, and would hide 0.9 ms.
 //!
 //! XLA's latency-hiding scheduler moves the starts of collectives forward and their ends backward to the same effect, within its limit on
 //! memory, which is not modelled.

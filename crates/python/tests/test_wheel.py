@@ -23,7 +23,7 @@ import shardc
 
 OWN = pathlib.Path(__file__).resolve().parent
 PROJECT = tomllib.loads((OWN.parent / "pyproject.toml").read_text())["project"]
-VERSION = "0.1.0"
+VERSION = tomllib.loads((OWN.parents[2] / "Cargo.toml").read_text())["workspace"]["package"]["version"]
 TAG = "cp310-abi3-linux_x86_64"
 
 
@@ -107,7 +107,7 @@ class Wheels(unittest.TestCase):
     def test_the_newest_python(self):
         python = newest()
         if python is None:
-            self.skipTest("there is no newer Python than that of the tests")
+            self.skipTest("no newer Python than that of the tests is on the PATH or below PYENV_ROOT")
 
         def install(inside):
             pip = [inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"]

@@ -108,7 +108,7 @@ impl<D: Domain> Array<D> {
         self.len() == 0
     }
 
-    /// The same elements in row-major order with another shape.
+    /// Returns the array with another shape, which has as many elements. Their row-major order stays the same.
     pub(crate) fn reshaped(mut self, dims: Dims) -> Result<Self, Fault> {
         if count(&dims)? != self.len() {
             return Fault::invalid(format!("{:?} cannot be reshaped to {dims:?}", self.dims));
@@ -117,7 +117,7 @@ impl<D: Domain> Array<D> {
         Ok(self)
     }
 
-    /// An array of the elements that a view selects.
+    /// Returns the elements that a view selects.
     pub(crate) fn viewed(&self, view: &View) -> Result<Self, Fault> {
         let data = map!(&*self.data, v => copy_view(v, view)?);
         Array::new(view.dims.clone(), self.dtype, data)

@@ -32,25 +32,26 @@ RUNS = 2
 CALLS = 300
 
 
-def options(partitions):
+def options(partitions, shardy=True):
     options = xla_client.CompileOptions()
     build = options.executable_build_options
     for each in (options, build):
         each.num_replicas, each.num_partitions = 1, partitions
-    build.use_spmd_partitioning, build.use_shardy_partitioner = True, True
+    build.use_spmd_partitioning, build.use_shardy_partitioner = True, shardy
     build.device_assignment = xla_client.DeviceAssignment.create(np.arange(partitions).reshape(1, partitions))
     return options
 
 
-def compile_time(text, partitions, partition):
+def compile_time(text, options, partition):
     """Processor seconds to compile a module, and of these the seconds of `partition`."""
+    partitions = options.num_partitions
     devices = jax.devices()[:partitions]
     with mlir.make_ir_context():
         module = ir.Module.parse(text)
         begun = time.process_time()
         module = partition(module)
         partitioned = time.process_time()
-        devices[0].client.compile_and_load(module, xla_client.DeviceList(tuple(devices)), options(partitions))
+        devices[0].client.compile_and_load(module, xla_client.DeviceList(tuple(devices)), options)
         return time.process_time() - begun, partitioned - begun
 
 
@@ -64,9 +65,11 @@ def compare(paths):
         partitions = int(re.search(r"num_partitions = (\d+)", text)[1])
         if not 2 <= partitions <= 8:
             continue
-        by_xla = min(compile_time(text, partitions, lambda module: module)[0] for _ in range(RUNS))
+        # With Shardy on, XLA ignores GSPMD annotations of parameters and partitions nothing.
+        for_xla, for_shardc = options(partitions, shardy="sdy." in text), options(partitions)
+        by_xla = min(compile_time(text, for_xla, lambda module: module)[0] for _ in range(RUNS))
         by_shardc, own = min(
-            compile_time(text, partitions, lambda module: _jax._partitioned(module, "module", ours, options(partitions))) for _ in range(RUNS)
+            compile_time(text, for_shardc, lambda module: _jax._partitioned(module, "module", ours, for_shardc)) for _ in range(RUNS)
         )
         ratios.append(by_shardc / by_xla)
         print(f"{pathlib.Path(path).stem:40} XLA {by_xla:6.2f} s   shardc {by_shardc:6.2f} s, itself {own:.3f} s   ratio {ratios[-1]:.2f}", flush=True)

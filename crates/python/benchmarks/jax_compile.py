@@ -2,7 +2,7 @@
 
     python jax_compile.py PROGRAM.mlir ...        (with shardc and jax installed; eight devices of the CPU)
 
-Compile times are processor seconds, the least of `RUNS` runs: XLA partitions and compiles the module; or shardc reads its bytecode, partitions it and
+Compile times are processor seconds, the least of `RUNS` runs that take turns: XLA partitions and compiles the module; or shardc reads its bytecode, partitions it and
 writes bytecode, and XLA compiles that. A call is a training step with ten arrays, whose time without the execution is what JAX and the plugin add.
 """
 
@@ -28,7 +28,7 @@ from jaxlib.mlir import ir
 import shardc
 from shardc import _jax
 
-RUNS = 2
+RUNS = 3
 CALLS = 300
 
 
@@ -67,10 +67,14 @@ def compare(paths):
             continue
         # With Shardy on, XLA ignores GSPMD annotations of parameters and partitions nothing.
         for_xla, for_shardc = options(partitions, shardy="sdy." in text), options(partitions)
-        by_xla = min(compile_time(text, for_xla, lambda module: module)[0] for _ in range(RUNS))
-        by_shardc, own = min(
-            compile_time(text, for_shardc, lambda module: _jax._partitioned(module, "module", ours, for_shardc)) for _ in range(RUNS)
-        )
+        runs = [
+            (
+                compile_time(text, for_xla, lambda module: module)[0],
+                compile_time(text, for_shardc, lambda module: _jax._partitioned(module, "module", ours, for_shardc)),
+            )
+            for _ in range(RUNS)
+        ]
+        by_xla, (by_shardc, own) = map(min, zip(*runs))
         ratios.append(by_shardc / by_xla)
         print(f"{pathlib.Path(path).stem:40} XLA {by_xla:6.2f} s   shardc {by_shardc:6.2f} s, itself {own:.3f} s   ratio {ratios[-1]:.2f}", flush=True)
     if ratios:

@@ -131,11 +131,14 @@ impl<'m> Estimate<'m> {
         }
         let spec = self.links.target.spec();
         self.keep_on_chip(&mut steps, spec.compiler.fast_memory);
+        let mut estimate = TimeEstimate::default();
         for (item, step) in items.iter_mut().zip(&mut steps) {
             step.own.flops = step.kernel.flops;
-            let nested = step.inside.as_ref().map_or(0.0, |(inside, _)| inside.total.flops);
             let product = step.kernel.product.map(|(_, op)| &self.module.ops[op].kind);
-            item.is_matmul |= matches!(product, Some(OpKind::DotGeneral(_))) || nested > 0.0;
+            let is_matmul = matches!(product, Some(OpKind::DotGeneral(_)))
+                || step.inside.as_ref().is_some_and(|(inside, _)| inside.has_matmul);
+            estimate.has_matmul |= is_matmul;
+            item.is_matmul |= is_matmul;
             if step.kind == StepKind::Kernel {
                 let ((seconds, is_memory_bound), start) =
                     (step.kernel.seconds(spec), step.kernel.start(spec));
@@ -146,7 +149,6 @@ impl<'m> Estimate<'m> {
             }
         }
         let (ran, seconds) = schedule(&items);
-        let mut estimate = TimeEstimate::default();
         estimate.total.seconds = seconds;
         let mut calls = FxHashMap::default();
         for ((item, step), ran) in items.iter().zip(steps).zip(ran) {

@@ -24,6 +24,9 @@ const EVALUATIONS: (usize, usize) = (128, 1500);
 /// The fraction of evaluations that meshes and strategies get; the rest is for shardings of groups.
 const FOR_MESHES: f64 = 0.6;
 
+/// The fraction of the latter that the best strategy gets if another one that fits is faster.
+const FOR_BEST: f64 = 0.6;
+
 /// The least relative gain of a decision: an axis of the mesh, a setting, or the sharding of a group.
 pub(super) const SIGNIFICANT: f64 = 0.01;
 
@@ -89,26 +92,38 @@ impl<'a> Search<'a> {
         };
         // Two axes of data parallelism shard arguments in more ways than one.
         let split = (self.problem.mesh.is_none()).then(|| moves::split_data(&best)).flatten();
-        self.place_groups(best.clone())?;
-        for start in self.starts(&best) {
-            self.place_groups(start)?;
+        let faster = self.faster(&best);
+        let left = self.evaluations.saturating_sub(self.scores.len());
+        let for_best = if faster.is_none() { left } else { (left as f64 * FOR_BEST) as usize };
+        self.place_groups(best.clone(), self.scores.len() + for_best)?;
+        for start in self.starts(&best, faster) {
+            self.place_groups(start, self.evaluations)?;
         }
         // Without a strategy, groups that are not placed keep open shardings, on which propagation decides.
         if let Some(annotated) = self.problem.as_annotated().filter(|annotated| *annotated != best) {
-            self.place_groups(annotated)?;
+            self.place_groups(annotated, self.evaluations)?;
         }
         if let Some(split) = split {
             self.evaluate(vec![split.clone()], self.evaluations);
             if self.score(&split).is_some() {
-                self.place_groups(split)?;
+                self.place_groups(split, self.evaluations)?;
             }
         }
         Ok(self.choose().unwrap_or(best))
     }
 
-    /// The best candidates on other meshes. The first is the fastest that does not fit: with other shardings, it may need less memory.
-    fn starts(&self, best: &Candidate) -> Vec<Candidate> {
-        let mut starts: Vec<Candidate> = Vec::new();
+    /// The fastest candidate that fits, if it is faster than the best one, which has less work or needs less memory.
+    fn faster(&self, best: &Candidate) -> Option<Candidate> {
+        let seconds = self.score(best)?.seconds;
+        let ranked = self.ranked();
+        let mut faster = ranked.iter().filter(|(_, score)| score.fits && score.seconds < seconds);
+        faster.next().map(|(candidate, _)| (*candidate).clone())
+    }
+
+    /// The candidates other than the best one whose groups are placed: a faster one, and the best ones on other meshes. Of the latter, the first is the
+    /// fastest that does not fit: with other shardings, it may need less memory.
+    fn starts(&self, best: &Candidate, faster: Option<Candidate>) -> Vec<Candidate> {
+        let mut starts = Vec::from_iter(faster);
         let ranked = self.ranked();
         let too_large = ranked.iter().filter(|(_, score)| !score.fits);
         let fastest = too_large.min_by(|(_, a), (_, b)| a.seconds.total_cmp(&b.seconds));
@@ -122,8 +137,8 @@ impl<'a> Search<'a> {
         starts
     }
 
-    /// Improves the shardings of groups of arguments on the mesh of a candidate, with its strategy.
-    fn place_groups(&mut self, mut best: Candidate) -> Result<(), Error> {
+    /// Improves the shardings of groups of arguments on the mesh of a candidate, with its strategy, until there are `limit` evaluations.
+    fn place_groups(&mut self, mut best: Candidate, limit: usize) -> Result<(), Error> {
         let strategy = Candidate { placed: BTreeMap::new(), ..best.clone() };
         let of_strategy = self.problem.placements(&self.problem.annotated(&strategy, false)?.module);
         // A group that is sharded as in the strategy is not placed.
@@ -131,13 +146,13 @@ impl<'a> Search<'a> {
             candidate.placed.retain(|&group, dims| of_strategy[group].as_ref() != Some(dims));
             candidate
         };
-        if let Some(all) = self.all_placements(&best) {
+        if let Some(all) = self.all_placements(&best, limit) {
             let all = all.into_iter().map(simplest);
             let both = all.flat_map(|next| {
                 let other = next.with_other_priorities();
                 [Some(next), other].into_iter().flatten()
             });
-            let is_complete = self.evaluate(both.collect(), self.evaluations);
+            let is_complete = self.evaluate(both.collect(), limit);
             self.exhausted.extend(is_complete.then(|| best.axes.clone()));
             return Ok(());
         }
@@ -150,7 +165,7 @@ impl<'a> Search<'a> {
             };
             let found = moves::placements(self.problem, &best, &dims);
             let all = found.iter().cloned().map(changed).chain(best.with_other_priorities());
-            self.evaluate(all.collect(), self.evaluations);
+            self.evaluate(all.collect(), limit);
             // Changes of different groups that help one by one are also tried together.
             let mut helpful: Vec<_> = found
                 .into_iter()
@@ -165,7 +180,7 @@ impl<'a> Search<'a> {
                     all.push(changed(together.clone()));
                 }
             }
-            self.evaluate(all.clone(), self.evaluations);
+            self.evaluate(all.clone(), limit);
             let gains = all.into_iter().map(|next| (self.gain(&next, &best), next));
             match gains.max_by(|(a, _), (b, _)| a.total_cmp(b)) {
                 Some((gain, next)) if gain >= SIGNIFICANT => best = next,
@@ -188,8 +203,8 @@ impl<'a> Search<'a> {
     }
 
     /// A candidate for each combination of shardings of the groups, if the remaining evaluations are enough.
-    fn all_placements(&self, best: &Candidate) -> Option<Vec<Candidate>> {
-        let left = self.evaluations.checked_sub(self.scores.len())?;
+    fn all_placements(&self, best: &Candidate, limit: usize) -> Option<Vec<Candidate>> {
+        let left = limit.checked_sub(self.scores.len())?;
         let mut all = vec![Candidate { placed: BTreeMap::new(), batch_first: true, ..best.clone() }];
         for (i, group) in self.problem.groups.iter().enumerate().filter(|(_, group)| !group.is_fixed) {
             let mut choices: Vec<_> =

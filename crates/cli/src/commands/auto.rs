@@ -49,7 +49,7 @@ pub(crate) fn run(args: &AutoArgs, ui: &Ui) -> Result<ExitCode> {
     outputs.commit()?;
     let is_on_stdout = files.iter().any(|(_, path)| *path == Path::new("-"));
     if !is_on_stdout {
-        ui.print(if ui.is_json() { format!("{}\n", report.to_json()) } else { report.to_text() })?;
+        ui.print(if ui.is_json() { format!("{}\n", report.to_json()) } else { ui.fitted(report.to_text()) })?;
     }
     Ok(if report.fits { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &DiffArgs, ui: &Ui) -> Result<ExitCode> {
     ui.result(
         || {
             let lines: String = exceeded.iter().map(|line| format!("{line}\n")).collect();
-            format!("{}{lines}", diff.to_text())
+            ui.fitted(format!("{}{lines}", diff.to_text()))
         },
         || {
             let mut document = serde_json::to_value(&diff).unwrap_or_default();

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &PlanArgs, ui: &Ui) -> Result<ExitCode> {
         ui.print(match (ui.is_json(), args.fits) {
             (true, _) => json(),
             (false, true) => format!("{}\n", report.memory.fit_text()),
-            (false, false) => report.to_text(args.all),
+            (false, false) => ui.fitted(report.to_text(args.all)),
         })?;
     }
     let fits = report.memory.fits || !args.fits;

@@ -100,6 +100,11 @@ impl Ui {
         write_stdout(text.to_string().as_bytes())
     }
 
+    /// Text whose lines fit the width of standard output: longer ones continue on indented lines.
+    pub(crate) fn fitted(&self, text: String) -> String {
+        self.out.width.map_or(text.clone(), |width| table::fitted(&text, width))
+    }
+
     /// A table that fits the width of standard output.
     pub(crate) fn table(&self, table: &Table) -> String {
         table.to_text(self.out.width)

@@ -24,6 +24,12 @@ impl Table {
 /// The minimum width of a wrapped column.
 const NARROWEST: usize = 16;
 
+/// The indentation of what continues a line, beyond that of the line.
+const CONTINUED: usize = 4;
+
+/// The maximum width of a label, with the spaces around it.
+const WIDEST_LABEL: usize = 20;
+
 impl Table {
     /// Renders the table. If it is wider than `width`, the widest text column is wrapped.
     pub(crate) fn to_text(&self, width: Option<usize>) -> String {
@@ -57,6 +63,28 @@ impl Table {
     }
 }
 
+/// Wraps the lines of a text to `width` characters. What continues a line begins below the text after its label, which is followed by at least two
+/// spaces, or is indented by [`CONTINUED`] more than the line.
+pub(super) fn fitted(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let begin = line.len() - line.trim_start_matches(' ').len();
+        let head = line.char_indices().take(WIDEST_LABEL).last().map_or(0, |(at, _)| at);
+        let label = line[..head].rfind("  ").map(|at| at + 2).filter(|&at| at > begin + 2);
+        let (start, indent) = match label {
+            Some(at) => (at, line[..at].chars().count()),
+            None => (begin, begin + CONTINUED),
+        };
+        let narrow = width.saturating_sub(indent).max(NARROWEST);
+        let columns = if line.chars().count() <= width { width } else { narrow };
+        for (i, piece) in wrapped(&line[start..], columns).iter().enumerate() {
+            let before = if i == 0 { line[..start].to_owned() } else { " ".repeat(indent) };
+            out.extend([&before, piece.as_str(), "\n"]);
+        }
+    }
+    out
+}
+
 /// Wraps text to lines of at most `width` characters, between words if possible; returns at least one line.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let count = |text: &str| text.chars().count();
@@ -83,6 +111,17 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_continue_indented() {
+        let text = "memory\n  peak: 8.0 MiB, 4.5 MiB more\n  results: 1 KiB\n";
+        assert_eq!(fitted(text, 80), text);
+        assert_eq!(
+            fitted("  time   2 us: 3 times the bound\n", 24),
+            "  time   2 us: 3 times\n         the bound\n"
+        );
+        assert_eq!(fitted(text, 22), "memory\n  peak: 8.0 MiB,\n      4.5 MiB more\n  results: 1 KiB\n");
+    }
 
     #[test]
     fn tables_wrap_to_the_width() {

@@ -17,7 +17,7 @@ impl SnapshotDiff {
         add_origins(&mut self.arguments, ("arg", "argument"), &before.arguments, &after.arguments);
         add_origins(&mut self.results, ("res", "result"), &before.results, &after.results);
         for change in &mut self.collectives {
-            change.causes = operations(change, &before.collectives, &after.collectives);
+            change.causes = operations(change, before, after);
         }
         self
     }
@@ -84,22 +84,23 @@ struct Needs<'r> {
 }
 
 impl<'r> Needs<'r> {
-    /// The change, and a collective that has no partner in the other program.
-    fn example(&self) -> Option<(&'static str, &'r CollectiveReport)> {
+    /// The change, whether the second program shows it, and a collective that has no partner in the other program.
+    fn example(&self) -> Option<(&'static str, bool, &'r CollectiveReport)> {
         let [before, after] = &self.lists;
-        let (how, list, other) = match (before.is_empty(), after.is_empty()) {
-            (true, _) => ("new", after, before),
-            (_, true) => ("gone", before, after),
-            _ if self.after > self.before => ("more", after, before),
-            _ => ("fewer", before, after),
+        let (how, is_after) = match (before.is_empty(), after.is_empty()) {
+            (true, _) => ("new", true),
+            (_, true) => ("gone", false),
+            _ if self.after > self.before => ("more", true),
+            _ => ("fewer", false),
         };
+        let (list, other) = if is_after { (after, before) } else { (before, after) };
         let mut partners: Vec<_> = other.iter().map(|one| one.serves.first().map(key)).collect();
         let is_alone = |one: &&&CollectiveReport| {
             let partner = partners.iter().position(|&partner| partner == one.serves.first().map(key));
             partner.map(|at| partners.swap_remove(at)).is_none()
         };
         let example = list.iter().find(is_alone).or_else(|| list.first())?;
-        Some((how, example))
+        Some((how, is_after, example))
     }
 }
 
@@ -110,15 +111,11 @@ fn key(serves: &ServedReport) -> (&str, &[String], Option<&String>) {
 }
 
 /// The operations whose collectives of a kind differ, those with the largest difference first.
-fn operations(
-    change: &CollectiveChange,
-    before: &[CollectiveReport],
-    after: &[CollectiveReport],
-) -> Vec<String> {
+fn operations(change: &CollectiveChange, before: &Report, after: &Report) -> Vec<String> {
     let is_changed = |c: &&CollectiveReport| c.kind == change.kind && c.axes == change.axes;
     let mut needs: IndexMap<(String, Vec<String>), Needs<'_>> = IndexMap::new();
-    for (list, is_after) in [(after, true), (before, false)] {
-        for collective in list.iter().filter(is_changed) {
+    for (report, is_after) in [(after, true), (before, false)] {
+        for collective in report.collectives.iter().filter(is_changed) {
             let key = match collective.serves.first() {
                 Some(one) => (one.op.clone(), one.because.iter().map(|text| without_numbers(text)).collect()),
                 None => (String::new(), Vec::new()),
@@ -133,8 +130,11 @@ fn operations(
         needs.into_values().filter(|need| need.before != need.after).collect();
     different.sort_by_key(|need| std::cmp::Reverse(need.before.abs_diff(need.after)));
     let named = different.iter().take(NAMED).filter_map(|need| {
-        let (how, collective) = need.example()?;
-        Some(format!("{how}: {}", need_text(collective)))
+        let (how, is_after, collective) = need.example()?;
+        // Lines are those of one of the two files.
+        let source = if is_after { &after.source } else { &before.source };
+        let file = if before.source == after.source { String::new() } else { format!(" in {source}") };
+        Some(format!("{how}{file}: {}", need_text(collective)))
     });
     let rest = different.len().saturating_sub(NAMED);
     named.chain((rest > 0).then(|| format!("and {rest} more"))).collect()

@@ -66,27 +66,31 @@ function section(id, title) {
   return element;
 }
 
+// A number with a fixed number of decimals. Ties are rounded to even, as on the terminal.
+const fixed = (n, digits) => n.toLocaleString("en-US", {
+  minimumFractionDigits: digits, maximumFractionDigits: digits, roundingMode: "halfEven", useGrouping: false });
+
 // Bytes with a binary unit: `1.5 MiB`.
 function bytes(n) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let unit = 0, value = Math.abs(n);
   while (value >= 1024 && unit < units.length - 1) { value /= 1024; unit++; }
   const sign = n < 0 ? "-" : "";
-  return sign + (unit === 0 ? String(value) : value.toFixed(1)) + " " + units[unit];
+  return sign + (unit === 0 ? String(value) : fixed(value, 1)) + " " + units[unit];
 }
 
 // Seconds with a unit: `12.3 ms`.
 function seconds(n) {
   if (n === 0) return "0 s";
   const size = Math.abs(n);
-  if (size >= 1) return n.toFixed(2) + " s";
-  if (size >= 1e-3) return (n * 1e3).toFixed(2) + " ms";
-  return (n * 1e6).toFixed(1) + " us";
+  if (size >= 1) return fixed(n, 2) + " s";
+  if (size >= 1e-3) return fixed(n * 1e3, 1) + " ms";
+  return fixed(n * 1e6, 1) + " us";
 }
 
 const count = (n) => (n >= 2 ** 63 ? "2^63 or more" : n.toLocaleString("en-US"));
 const times = (n, word, plural) => count(n) + " " + (n === 1 ? word : plural || word + "s");
-const percent = (part, whole) => (whole > 0 ? (100 * part / whole).toFixed(1) + " %" : "");
+const percent = (part, whole) => (whole > 0 ? fixed(100 * part / whole, 1) + " %" : "");
 
 // Stable colors: the same name has the same color in every view.
 const COLORS = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];

@@ -35,7 +35,7 @@ function memoryFacts() {
     memory.host && ["Host memory per device", bytes(memory.host)],
     ["Time of a step", seconds(plan.time.seconds), h("small", null, "compute " + seconds(plan.time.compute) + ", exposed communication "
       + seconds(plan.time.exposed))],
-    ["Hardware FLOPS utilization", (100 * plan.time.hfu).toFixed(1) + " %"],
+    ["Hardware FLOPS utilization", fixed(100 * plan.time.hfu, 1) + " %"],
   ];
 }
 
@@ -93,7 +93,7 @@ function axesTable() {
   if (links.size) {
     columns.push({ title: "Link", value: (axis) => (link(axis) ? link(axis).link : "") },
       { title: "Bandwidth", numeric: true, value: (axis) => (link(axis) ? link(axis).bandwidth : 0),
-        cell: (axis) => (link(axis) ? (link(axis).bandwidth / 1e9).toFixed(1) + " GB/s" : "") });
+        cell: (axis) => (link(axis) ? fixed(link(axis).bandwidth / 1e9, 1) + " GB/s" : "") });
   }
   return dataTable({
     caption: "Axes of the mesh",

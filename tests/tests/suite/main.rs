@@ -3,6 +3,7 @@
 mod adapters;
 mod dependencies;
 mod engines;
+mod exact;
 mod generation_values;
 mod graph_derivatives;
 mod graph_values;

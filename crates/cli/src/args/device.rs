@@ -17,7 +17,7 @@ pub(crate) struct PluginFileArgs {
     pub(crate) file: Option<PathBuf>,
 }
 
-/// What runs the program.
+/// The engine that runs the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EngineKind {
     /// PJRT if its plugin is installed, and else the interpreter
@@ -31,7 +31,7 @@ pub(crate) enum EngineKind {
 /// The engine, and its limits.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct EngineArgs {
-    /// What runs the program
+    /// The engine that runs the program
     #[arg(long = "engine", value_enum, value_name = "ENGINE", default_value_t = EngineKind::Auto)]
     pub(crate) kind: EngineKind,
     /// The number of elements that each device may compute in the interpreter, where a matmul counts its multiplications; 0 for no limit
@@ -77,6 +77,9 @@ pub(crate) struct VerifyArgs {
     /// Compare in exact arithmetic, without a tolerance: floats are random elements of a prime field, in the interpreter
     #[arg(long)]
     pub(crate) exact: bool,
+    /// Compare with this program instead of the partition: both run on one device, with the same inputs
+    #[arg(long, value_name = "FILE", requires = "exact")]
+    pub(crate) against: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

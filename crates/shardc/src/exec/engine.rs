@@ -6,7 +6,7 @@ use shardc_runtime::{Client, HostArray};
 use super::{Interpreted, Limits, Program, interpreter};
 use crate::{Error, Output};
 
-/// What runs a program.
+/// The runner of a program: a plugin or the interpreter.
 ///
 /// The interpreter needs no plugin, and has as many devices as a program asks for. It computes as the StableHLO specification says, rounds
 /// each result, and is slower than compiled code by orders of magnitude.

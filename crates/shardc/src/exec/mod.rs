@@ -63,7 +63,9 @@ pub use self::assumptions::assumptions;
 pub use self::check::{InDouble, OutputCheck, verify, verify_against, verify_on, verify_within, widened};
 pub use self::disagreement::{attribute_disagreement, disagreement};
 pub use self::engine::{Engine, Runnable};
-pub use self::exact::{ExactCheck, compare_exactly, verify_exactly};
+pub use self::exact::{
+    ExactCheck, chance_between, chance_of_missed_difference, compare_exactly, verify_exactly,
+};
 pub use self::finite::not_finite;
 pub use self::interpreter::Interpreted;
 pub use self::limits::{Limits, run_need};

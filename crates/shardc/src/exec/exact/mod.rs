@@ -4,13 +4,16 @@
 //! program and its partition have equal results without a tolerance, and the comparison detects every difference of the functions that they
 //! compute, except by chance. `docs/GUIDE.md` (section "Exact arithmetic") states the assumptions and the chance.
 
+mod chance;
 mod compare;
+mod degree;
 
 use shardc_interpreter::{Array, Compiled, Exact, Launch, Program as Code, Value};
 use shardc_ir::{Module, TensorType};
 use shardc_passes::sharding::interface::InterfaceTensor;
 use shardc_runtime::ShardLayout;
 
+pub use self::chance::{chance_between, chance_of_missed_difference};
 use self::compare::{compare_output, record};
 use super::disagreement::refuse_results_that_differ;
 use super::interpreter::{array_error, entry_of, grid_of, options, run_error, shared};

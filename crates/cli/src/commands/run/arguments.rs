@@ -12,7 +12,7 @@ use shardc::statedict::{self, StateDict, StateDictError, Tensor};
 use shardc::{Error, Interface};
 use shardc_passes::annotations::names::Names;
 
-use super::files;
+use super::files::{self, Parameters};
 use super::misfit::Misfit;
 use super::names::{Map, path, results};
 use crate::args::{RunArgs, StateArgs};
@@ -63,9 +63,6 @@ pub(super) fn open(args: &StateArgs) -> Result<Vec<Source>> {
     };
     args.load.iter().map(source).collect()
 }
-
-/// The name and the type of each parameter of a program.
-pub(super) type Parameters = [(Option<String>, ArrayType)];
 
 /// Arguments on the devices or on the host.
 pub(super) struct Loaded<A> {

@@ -9,9 +9,11 @@ use shardc::ir::DType;
 use shardc::runtime::{ArrayType, HostArray};
 use shardc_passes::annotations::names::Names;
 
-use super::arguments::Parameters;
 use crate::commands::client::runtime_error;
 use crate::failure::Failure;
+
+/// The name and the type of each parameter of a program.
+pub(super) type Parameters = [(Option<String>, ArrayType)];
 
 const TYPES: &[(DType, Dtype)] = &[
     (DType::I1, Dtype::BOOL),

@@ -21,7 +21,9 @@ use crate::{demo, process, workspace::Workspace};
 /// Number of programs that run in parallel; each has one thread per device.
 const SIDE_BY_SIDE: usize = 2;
 /// Time limit in seconds of each of the two executions of a program.
-const LIMIT: &str = "120";
+const LIMIT: &str = "30";
+/// Memory limit of a comparison.
+const MEMORY: &str = "8GiB";
 
 /// The outcome of a comparison.
 enum Outcome {
@@ -97,17 +99,8 @@ pub(crate) fn run(workspace: &Workspace, first: u64, count: u64, seed: u64) -> R
 
 fn compare(shardc: &Path, program: &Path, mode: &str, seed: u64) -> Result<Outcome> {
     let mut command = Command::new(shardc);
-    command.args([
-        "verify",
-        "--exact",
-        "--format",
-        "json",
-        "--time-limit",
-        LIMIT,
-        "--spmd-mode",
-        mode,
-        "--seed",
-    ]);
+    command.args(["verify", "--exact", "--format", "json", "--time-limit", LIMIT, "--host-memory", MEMORY]);
+    command.args(["--spmd-mode", mode, "--seed"]);
     let out = command.arg(seed.to_string()).arg(program).output().context("starting shardc")?;
     if let Ok(document) = serde_json::from_slice::<Value>(&out.stdout) {
         let wrong =

@@ -76,6 +76,17 @@ pub(super) fn verify_need(interface: &Interface) -> MemoryNeed {
     if single.total() > partitioned.total() { single } else { partitioned }
 }
 
+/// Bytes of the distinct blocks of arrays: in the interpreter, devices that hold the same block share its elements.
+fn distinct_blocks(interface: &Interface, tensors: &[InterfaceTensor]) -> u64 {
+    let bytes = |tensor: &InterfaceTensor| {
+        let mesh = interface.mesh_of(tensor);
+        let blocks = tensor.sharding.dims.iter().map(|dim| mesh.axes_size(&dim.axes) as u64);
+        let sizes = tensor.local_shape.iter().map(|&n| u64::try_from(n).unwrap_or(u64::MAX));
+        blocks.chain(sizes).fold(tensor.global.dtype.bytes() as u64, u64::saturating_mul)
+    };
+    sum(tensors.iter().map(bytes))
+}
+
 /// The minimum memory for a comparison in exact arithmetic, in which floats have 8 bytes and complex numbers 16.
 pub(super) fn exact_need(interface: &Interface) -> MemoryNeed {
     let wide = |tensors: &[InterfaceTensor]| -> Vec<InterfaceTensor> {
@@ -93,7 +104,7 @@ pub(super) fn exact_need(interface: &Interface) -> MemoryNeed {
     let (inputs, outputs) = (wide(&interface.inputs), wide(&interface.outputs));
     let mut need = MemoryNeed::default();
     need.add("inputs", on_host(&inputs));
-    need.add("inputs of all devices", on_devices(interface, &inputs));
+    need.add("blocks of inputs", distinct_blocks(interface, &inputs));
     need.add("outputs", on_host(&outputs));
     need.add("outputs of all devices", on_devices(interface, &outputs));
     need

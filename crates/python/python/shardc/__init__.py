@@ -276,7 +276,7 @@ def verify(
     ...   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
     ...   return %0 : tensor<6x4xf32>
     ... }'''
-    >>> checked = shardc.verify(program, mesh={"data": 4}, specs={"x": ("data", None)}, exact=True)
+    >>> checked = shardc.verify(program, mesh={"data": 4}, specs={0: ("data", None)}, exact=True)
     >>> checked["ok"], checked["outputs"][0]["different"]
     (True, 0)
     """

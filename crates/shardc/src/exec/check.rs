@@ -4,8 +4,9 @@ use shardc_ir::{DType, Module, TensorType};
 use shardc_runtime::{Client, Difference, HostArray};
 
 use super::disagreement::{attribute_disagreement, refuse_results_that_differ};
+use super::exact::compare_with;
 use super::limits::verify_need;
-use super::{Engine, Limits, verify_exactly};
+use super::{Engine, Limits};
 use crate::widen::{self, widen, widen_array};
 use crate::{Error, Output};
 
@@ -22,7 +23,7 @@ pub struct OutputCheck {
     pub difference: Difference,
     /// The tolerance, relative to the largest value.
     pub tolerance: f64,
-    /// Whether the output exceeds the tolerance, and is equal in exact arithmetic (see [`verify_exactly`]).
+    /// Whether the output exceeds the tolerance, and is equal in exact arithmetic (see [`verify_exactly`](super::verify_exactly)).
     pub is_exactly_equal: bool,
     /// The comparison in double precision, if the output exceeds the tolerance, is not equal in exact arithmetic, and both programs can run in
     /// double precision.
@@ -39,7 +40,7 @@ pub struct InDouble {
 }
 
 /// The work of a comparison in exact arithmetic after an output exceeded the tolerance: larger programs run in double precision instead.
-const EXACT_WORK: u64 = 1 << 33;
+const EXACT_WORK: u64 = 1 << 31;
 
 /// The seed of that comparison.
 const EXACT_SEED: u64 = 0;
@@ -189,7 +190,7 @@ fn compare(
         .collect::<Result<_, Error>>()?;
     if checks.iter().any(|check| !check.ok())
         && let Ok(exact) =
-            verify_exactly(original, output, EXACT_SEED, Limits { work: Some(EXACT_WORK), ..limits })
+            compare_with(original, output, inputs, EXACT_SEED, Limits { work: Some(EXACT_WORK), ..limits })
     {
         for (check, exact) in checks.iter_mut().zip(exact) {
             check.is_exactly_equal = exact.ok();

@@ -128,6 +128,35 @@ fn rounding_is_equal_in_exact_arithmetic() {
     assert_eq!(checks[0].is_exactly_equal, checks[0].is_rounding(), "{checks:?}");
 }
 
+/// A wrong row that is read only by one index: the comparison in exact arithmetic takes the same index, so that the difference is no rounding.
+#[test]
+fn integers_of_the_comparison_are_kept() {
+    let source = r#"
+      sdy.mesh @mesh = <["data"=2]>
+      func.func @main(%x: tensor<4xf32>, %i: tensor<i32>) -> tensor<1xf32> {
+        %0 = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<4xf32>, tensor<i32>) -> tensor<1xf32>
+        return %0 : tensor<1xf32>
+      }
+    "#;
+    let (original, output) = partitioned(source, SpmdMode::Replica);
+    for seed in 0..16 {
+        let index = random_inputs(&output.interface, seed).unwrap()[1].to_f64_vec()[0];
+        let damaged = format!(
+            "func.func @main(%x: tensor<4xf32>, %i: tensor<i32>) -> tensor<1xf32> {{
+               %n = stablehlo.constant dense<{index}> : tensor<i32>
+               %is = stablehlo.compare EQ, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+               %0 = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<4xf32>, tensor<i32>) -> tensor<1xf32>
+               %1 = stablehlo.add %0, %0 : tensor<1xf32>
+               %2 = stablehlo.select %is, %1, %0 : tensor<i1>, tensor<1xf32>
+               return %2 : tensor<1xf32>
+             }}"
+        );
+        let output = Output { module: Compiler::read(damaged.as_bytes()).unwrap(), ..output.clone() };
+        let checks = verify_on(Engine::Interpreter, &original, &output, seed, Limits::default()).unwrap();
+        assert!(!checks[0].ok(), "{checks:?}");
+    }
+}
+
 #[test]
 fn partial_sums_are_arguments_and_results() {
     let source = r#"

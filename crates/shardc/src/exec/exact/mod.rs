@@ -11,7 +11,7 @@ mod degree;
 use shardc_interpreter::{Array, Compiled, Exact, Launch, Program as Code, Value};
 use shardc_ir::{Module, TensorType};
 use shardc_passes::sharding::interface::InterfaceTensor;
-use shardc_runtime::ShardLayout;
+use shardc_runtime::{HostArray, ShardLayout};
 
 pub use self::chance::{chance_between, chance_of_missed_difference};
 use self::compare::{compare_output, record};
@@ -67,13 +67,24 @@ pub fn verify_exactly(
     seed: u64,
     limits: Limits,
 ) -> Result<Vec<ExactCheck>, Error> {
+    compare_with(original, output, &[], seed, limits)
+}
+
+/// Compares as [`verify_exactly`] does, with the integers of `integers`, an array for each input, instead of random ones.
+pub(super) fn compare_with(
+    original: &Module,
+    output: &Output,
+    integers: &[HostArray],
+    seed: u64,
+    limits: Limits,
+) -> Result<Vec<ExactCheck>, Error> {
     let interface = &output.interface;
     exact_need(interface).check("comparing the two programs in exact arithmetic", limits.memory)?;
     let inputs: Vec<Value<Exact>> = interface
         .inputs
         .iter()
         .enumerate()
-        .map(|(i, tensor)| random_value(tensor, seed.wrapping_add(i as u64)))
+        .map(|(i, tensor)| random_value(tensor, integers.get(i), seed.wrapping_add(i as u64)))
         .collect::<Result<_, _>>()?;
     let module = global_form(original)?;
     let code = Code::<Exact>::new(&module, options(limits, seed));
@@ -135,7 +146,7 @@ pub fn compare_exactly(
     let inputs: Vec<Value<Exact>> =
         a.0.iter()
             .enumerate()
-            .map(|(i, ty)| random_array(ty, seed.wrapping_add(i as u64)).map(Value::Array))
+            .map(|(i, ty)| random_array(ty, None, seed.wrapping_add(i as u64)).map(Value::Array))
             .collect::<Result<_, _>>()?;
     let run = |module: &Module| {
         let code = Code::<Exact>::new(module, options(limits, seed));
@@ -189,21 +200,28 @@ fn different_interfaces(a: &Signature, b: &Signature) -> Error {
 }
 
 /// A random argument; a token for a token.
-fn random_value(tensor: &InterfaceTensor, seed: u64) -> Result<Value<Exact>, Error> {
+fn random_value(
+    tensor: &InterfaceTensor,
+    integers: Option<&HostArray>,
+    seed: u64,
+) -> Result<Value<Exact>, Error> {
     if tensor.is_token {
         return Ok(Value::Token);
     }
-    random_array(&tensor.global, seed).map(Value::Array)
+    random_array(&tensor.global, integers, seed).map(Value::Array)
 }
 
-/// Uniform random elements of the field for floats, and small integers.
-fn random_array(ty: &TensorType, seed: u64) -> Result<Array<Exact>, Error> {
+/// Uniform random elements of the field for floats; the given integers, or small random ones.
+fn random_array(ty: &TensorType, integers: Option<&HostArray>, seed: u64) -> Result<Array<Exact>, Error> {
     let shape = static_shape(ty)?;
     if let Some(array) = Array::random(&shape, ty.dtype, seed).map_err(array_error)? {
         return Ok(array);
     }
-    let integers = shardc_runtime::HostArray::random(seed, ty.dtype, &shape)?;
-    Exact::read(&shape, ty.dtype, &integers.data).map_err(array_error)
+    let read = |array: &HostArray| Exact::read(&shape, ty.dtype, &array.data).map_err(array_error);
+    match integers {
+        Some(array) => read(array),
+        None => read(&HostArray::random(seed, ty.dtype, &shape)?),
+    }
 }
 
 /// The block of an argument that a device takes. The first device of a block of partial sums takes the block, and the others take identity

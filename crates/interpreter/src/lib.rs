@@ -67,11 +67,13 @@
 //!
 //! `numbers` has the scalars, `array` the arrays, and `kernels` the operations on arrays, one file per family. `eval` walks regions and calls
 //! kernels. `meeting` is the point where devices meet. `plan` finds last uses, `program` has the
-//! types of the interface, and `run` starts devices.
+//! types of the interface, and `run` starts devices. `blocks` cuts arrays into shards, and `compiled` lists the domains.
 //!
 //! Sources: StableHLO specification; CHLO's documentation.
 
 mod array;
+mod blocks;
+mod compiled;
 mod error;
 mod eval;
 mod kernels;
@@ -84,6 +86,7 @@ mod run;
 mod value;
 
 pub use array::{Array, Data, Dims};
+pub use compiled::Compiled;
 pub use error::{Error, Fault};
 pub use numbers::{Complex, Domain, Exact, Field, Ieee, Number, Real};
 pub use options::Options;

@@ -35,6 +35,19 @@ class Verification(unittest.TestCase):
         self.assertEqual(result["devices"], 4)
         self.assertEqual(result["outputs"][0]["type"], "tensor<32x16xf32>")
 
+    def test_the_interpreter_needs_no_plugin(self):
+        result = shardc.verify(MATMUL, mesh={"data": 4}, specs={0: ("data", None)}, engine="interpreter")
+        self.assertTrue(result["ok"])
+        self.assertEqual(result["engine"], "interpreter")
+
+    def test_exact_arithmetic_has_no_tolerance(self):
+        result = shardc.verify(MATMUL, mesh={"data": 3}, specs={0: ("data", None), 1: ("data", None)}, exact=True)
+        self.assertTrue(result["ok"])
+        self.assertEqual(result["outputs"][0]["different"], 0)
+        self.assertLess(result["chance_of_missed_difference"], 1e-15)
+        with self.assertRaises(shardc.InvalidInputError):
+            shardc.verify(MATMUL, mesh={"data": 4}, engine="pjrt", exact=True)
+
     def test_errors_are_exceptions(self):
         with self.assertRaises(shardc.InvalidInputError) as caught:
             shardc.verify(MATMUL)

@@ -9,6 +9,7 @@ pub mod capi;
 pub mod check;
 pub mod demo;
 pub mod dist;
+mod exact;
 pub mod features;
 mod files;
 pub mod fuzz;

@@ -1,10 +1,11 @@
-//! `cargo xtask sweep`: runs more random programs and strategy settings than the tests do, and tests that are too slow for every change.
+//! `cargo xtask sweep`: runs more random programs and strategy settings than the tests do, comparisons in exact arithmetic, and tests that are
+//! too slow for every change.
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
 use crate::{
-    check,
+    check, exact,
     plugins::Plugin,
     process, python, setup,
     workspace::{Workspace, cargo},
@@ -36,6 +37,8 @@ enum Of {
     Settings,
     /// Like `settings`, but for eight TPUs: programs are compiled but not run.
     SettingsForTpus,
+    /// The programs of the corpora, each compared with its partition in exact arithmetic, in both modes.
+    Exact,
     /// All tests with all their cases, of which `cargo xtask test` runs only a sample if there are many. The other options have no effect.
     Tests,
 }
@@ -49,6 +52,7 @@ pub fn run(workspace: &Workspace, args: &SweepArgs) -> Result<()> {
         Of::Programs => ("random", "random programs", &[]),
         Of::Settings => ("settings", "values", &[]),
         Of::SettingsForTpus => ("settings", "for TPUs", &[Plugin::Tpu]),
+        Of::Exact => return exact::run(workspace, args.first, args.cases, args.seed),
         Of::Tests => return check::slow_tests(workspace),
     };
     let python = setup::run(others)?;

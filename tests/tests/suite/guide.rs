@@ -82,7 +82,8 @@ impl Folder {
     /// Returns the reason why a command cannot run on this machine, if there is one.
     fn lacks(&self, command: &str) -> Option<(Need, &'static str)> {
         let needs = |words: &[&str]| words.iter().any(|word| command.contains(word));
-        if needs(&["shardc verify", "shardc run", "shardc compile"]) {
+        let is_interpreted = needs(&["--exact", "--engine interpreter"]);
+        if needs(&["shardc verify", "shardc run", "shardc compile"]) && !is_interpreted {
             let found = self.run("shardc plugin list");
             if !found.text.contains("cpu") {
                 return Some((Need::CpuPlugin, "there is no CPU plugin (`shardc plugin install cpu`)"));

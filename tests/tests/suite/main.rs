@@ -3,6 +3,8 @@
 mod adapters;
 mod dependencies;
 mod engines;
+mod exact;
+mod exact_gradients;
 mod generation_values;
 mod graph_derivatives;
 mod graph_values;

@@ -42,15 +42,19 @@ pub(crate) enum Command {
     Lint(LintArgs),
     /// Run a program on one device and partitioned on several, and compare every output
     #[command(after_help = "Examples:\n  shardc verify step.mlir --seed 7\n  \
-        shardc verify exported.mlir --dim b=64 --mesh data=8 --spec x=data,-\n\n\
-        Output: the outputs that differ, with error and tolerance, and a summary. Inputs are random. Exit code: 0 all outputs are equal \
-        up to rounding, 1 an output differs or the run failed, 2 wrong usage.")]
+        shardc verify exported.mlir --dim b=64 --mesh data=8 --spec x=data,-\n  \
+        shardc verify step.mlir --engine interpreter\n  shardc verify step.mlir --exact\n  \
+        shardc verify step.mlir --exact --against rewritten.mlir\n\n\
+        Output: the outputs that differ, with error and tolerance, and a summary. Inputs are random. With --exact there is no tolerance: \
+        the output is the number of elements that differ, the first of them and the devices that hold them, and a bound on the chance \
+        that a difference is missed. Exit code: 0 all outputs are equal (up to rounding, without --exact), 1 an output differs or the run \
+        failed, 2 wrong usage.")]
     Verify(VerifyArgs),
-    /// Partition a program and run it through a PJRT plugin
+    /// Partition a program and run it, through a PJRT plugin or in an interpreter
     #[command(after_help = "Examples:\n  shardc run step.mlir --seed 7\n  \
         shardc run step.mlir --load runs/mnist/100 --inputs batch.safetensors --steps 10 --save runs/mnist/110\n  \
         shardc run model.mlir --load model.safetensors --map \"params.*=model.*\" --random-missing\n  \
-        shardc run step.mlir --processes 2\n\n\
+        shardc run step.mlir --processes 2\n  shardc run step.mlir --engine interpreter --steps 3\n\n\
         Output: the type, smallest, largest and mean element of each result; with --steps, also the time and the scalar results of \
         each step.\n\n\
         Names are paths: params['w'] is params.w. A result to which an argument is donated has the name of that argument. Several \

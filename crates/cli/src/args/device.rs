@@ -1,8 +1,8 @@
-//! Command-line arguments of the commands that need a plugin: `shardc run`, `shardc verify`, `shardc compile`.
+//! Command-line arguments of the commands that run or compile programs: `shardc run`, `shardc verify`, `shardc compile`.
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::checkpoint::StoreArgs;
 use super::gpu::GpuArgs;
@@ -17,9 +17,33 @@ pub(crate) struct PluginFileArgs {
     pub(crate) file: Option<PathBuf>,
 }
 
+/// The engine that runs the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineKind {
+    /// PJRT if its plugin is installed, and else the interpreter
+    Auto,
+    /// The devices of a PJRT plugin
+    Pjrt,
+    /// The interpreter: needs no plugin and no devices, and is slow
+    Interpreter,
+}
+
+/// The engine, and its limits.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct EngineArgs {
+    /// The engine that runs the program
+    #[arg(long = "engine", value_enum, value_name = "ENGINE", default_value_t = EngineKind::Auto)]
+    pub(crate) kind: EngineKind,
+    /// The number of elements that each device may compute in the interpreter, where a matmul counts its multiplications; 0 for no limit
+    #[arg(long, value_name = "ELEMENTS", default_value_t = 0)]
+    pub(crate) work_limit: u64,
+}
+
 /// The plugin and the devices that run the program.
 #[derive(Args, Debug)]
 pub(crate) struct DeviceArgs {
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
     #[command(flatten)]
     pub(crate) plugin: PluginFileArgs,
     /// The kind of device; by default the kind in the file name of --plugin, or else cpu
@@ -50,6 +74,12 @@ pub(crate) struct VerifyArgs {
     pub(crate) how: HowArgs,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
+    /// Compare in exact arithmetic, without a tolerance: floats are random elements of a prime field, in the interpreter
+    #[arg(long)]
+    pub(crate) exact: bool,
+    /// Compare with this program instead of the partition: both run on one device, with the same inputs
+    #[arg(long, value_name = "FILE", requires = "exact")]
+    pub(crate) against: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -21,7 +21,9 @@ use clap::{Args, Parser, ValueEnum};
 pub(crate) use auto::AutoArgs;
 pub(crate) use command::Command;
 pub(crate) use derivative::DerivativeArgs;
-pub(crate) use device::{CompileArgs, DeviceArgs, PluginFileArgs, RunArgs, StateArgs, VerifyArgs};
+pub(crate) use device::{
+    CompileArgs, DeviceArgs, EngineKind, PluginFileArgs, RunArgs, StateArgs, VerifyArgs,
+};
 pub(crate) use launch::LaunchArgs;
 pub(crate) use look::{DiffArgs, ExplainArgs, LintArgs, LspArgs, OpsArgs, SnapshotArgs};
 pub(crate) use opt::{Expect, OptArgs, normalized};

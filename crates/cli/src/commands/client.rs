@@ -19,12 +19,7 @@ use crate::failure::Failure;
 /// the devices of this process.
 pub(super) fn client(args: &DeviceArgs, mesh: &Mesh, job: Option<&Processes>) -> Result<Client> {
     let devices = mesh.num_devices();
-    if let Some(wanted) = args.devices
-        && wanted != devices
-    {
-        let message = format!("the mesh has {devices} devices, but --devices {wanted} was given");
-        return Err(Failure::Usage { message, hint: fit::hint(mesh, wanted) }.into());
-    }
+    check_devices(args, mesh)?;
     let processes = job.map_or(1, Processes::count);
     if !devices.is_multiple_of(processes) {
         let message = format!("{devices} devices cannot be divided evenly among {processes} processes");
@@ -32,11 +27,7 @@ pub(super) fn client(args: &DeviceArgs, mesh: &Mesh, job: Option<&Processes>) ->
         return Err(Failure::Usage { message, hint }.into());
     }
     let kind = kind(args);
-    let mut environment = Environment::from_process();
-    if let Some(path) = &args.plugin.file {
-        environment = environment.with_plugin(kind, path.clone());
-    }
-    let found = plugins::find(kind, &environment).map_err(runtime_error)?;
+    let found = find(args).map_err(runtime_error)?;
     let plugin = Plugin::load(&found.path).map_err(runtime_error)?;
     let options: PluginOptions = match kind {
         PluginKind::Cpu => ClientOptions { cpu_device_count: Some(devices / processes) }.into(),
@@ -48,6 +39,28 @@ pub(super) fn client(args: &DeviceArgs, mesh: &Mesh, job: Option<&Processes>) ->
         None => Client::new(&plugin, options),
     };
     client.map_err(|error| devices_error(&error, mesh))
+}
+
+/// Finds the chosen plugin.
+pub(super) fn find(args: &DeviceArgs) -> Result<FoundPlugin, RuntimeError> {
+    let kind = kind(args);
+    let mut environment = Environment::from_process();
+    if let Some(path) = &args.plugin.file {
+        environment = environment.with_plugin(kind, path.clone());
+    }
+    plugins::find(kind, &environment)
+}
+
+/// Checks that `--devices`, if given, is the size of the mesh.
+pub(super) fn check_devices(args: &DeviceArgs, mesh: &Mesh) -> Result<()> {
+    let devices = mesh.num_devices();
+    match args.devices {
+        Some(wanted) if wanted != devices => {
+            let message = format!("the mesh has {devices} devices, but --devices {wanted} was given");
+            Err(Failure::Usage { message, hint: fit::hint(mesh, wanted) }.into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns the kind of plugin: the chosen kind, else the kind in the name of the plugin's file, else the CPU.
@@ -65,6 +78,7 @@ pub(super) fn limits(args: &DeviceArgs) -> Limits {
             Some(bytes) => MemoryLimit::Bytes(bytes),
         },
         time: (args.time_limit > 0).then(|| Duration::from_secs(args.time_limit)),
+        work: (args.engine.work_limit > 0).then_some(args.engine.work_limit),
     }
 }
 

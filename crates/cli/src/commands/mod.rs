@@ -8,6 +8,7 @@ mod consolidate;
 mod convert;
 pub(crate) mod derivative;
 pub(crate) mod diff;
+mod engine;
 pub(crate) mod explain;
 mod fit;
 pub(crate) mod fsdp;

@@ -129,6 +129,22 @@ impl Ui {
         }
     }
 
+    /// Prints a note on standard error; `data` are the further keys of its JSON object.
+    pub(crate) fn note(&self, message: &str, data: &[(&str, Value)]) {
+        if self.quiet {
+            return;
+        }
+        if self.is_json() {
+            let mut note = json!({ "type": "note", "message": message });
+            for (key, value) in data {
+                note[*key] = value.clone();
+            }
+            complain(&format!("{note}\n"));
+        } else {
+            complain(&format!("note: {message}\n"));
+        }
+    }
+
     /// Prints on standard error which files a command wrote. Standard output is not mentioned.
     pub(crate) fn wrote(&self, files: &[Named<'_>]) {
         if self.quiet || self.is_json() {
@@ -165,8 +181,7 @@ impl Ui {
         let message = format!("{rest}; --warn-bytes 0 shows them");
         if self.is_json() {
             let left_out = json!({ "count": selection.left_out, "bytes": selection.left_out_bytes });
-            let note = json!({ "type": "note", "message": message, "left_out": left_out, "warn_bytes": selection.least });
-            complain(&format!("{note}\n"));
+            self.note(&message, &[("left_out", left_out), ("warn_bytes", json!(selection.least))]);
         } else {
             let gap = if selection.groups.is_empty() { "" } else { "\n" };
             complain(&format!("{gap}note: {message}\n"));

@@ -149,6 +149,13 @@ fn mix(mut bits: u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
+impl Field {
+    /// Element `index` of a sequence of uniform random elements.
+    pub(crate) fn random(seed: u64, index: u64) -> Field {
+        random(tag("argument"), Field(seed & P), Field(index & P), mix(seed))
+    }
+}
+
 /// A number for each function name.
 fn tag(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| mix(hash ^ u64::from(byte)))

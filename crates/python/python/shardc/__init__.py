@@ -21,7 +21,7 @@ collectives.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from shardc import _shardc, checkpoint
 from shardc._inputs import Mesh, ProgramLike, Specs, as_program, mesh_text, spec_texts, target_text
@@ -255,16 +255,30 @@ def verify(
     mesh: Mesh | None = None,
     specs: Specs | None = None,
     seed: int | None = None,
+    engine: Literal["auto", "pjrt", "interpreter"] = "auto",
+    exact: bool = False,
 ) -> dict[str, Any]:
     """Runs a program on one device and partitioned on several, with the same random inputs, and compares every output.
 
-    The devices are those of XLA's CPU plugin, which `shardc plugin install cpu` installs once.
-
     Args:
       seed: the seed of the random inputs.
+      engine: what runs the program: a plugin (`"pjrt"`; `shardc plugin install cpu` installs one), the interpreter, or the interpreter if
+        there is no plugin (`"auto"`).
+      exact: whether to compare in exact arithmetic, without a tolerance, in the interpreter.
 
     Returns:
-      `ok`, `devices`, and for each output its name, its type, the largest error and the tolerance.
+      `ok`, `devices`, `engine`, and for each output its name and its type. Without `exact`, also the largest error and the tolerance. With
+      `exact`, the number of elements that differ, the first of them and the devices that hold them, and `chance_of_missed_difference`, which
+      is `None` if no bound is known.
+
+    >>> program = '''
+    ... func.func @main(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<6x4xf32> {
+    ...   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+    ...   return %0 : tensor<6x4xf32>
+    ... }'''
+    >>> checked = shardc.verify(program, mesh={"data": 4}, specs={0: ("data", None)}, exact=True)
+    >>> checked["ok"], checked["outputs"][0]["different"]
+    (True, 0)
     """
     arguments = ["verify", "-"]
     if mesh is not None:
@@ -273,6 +287,10 @@ def verify(
         arguments += ["--spec", f"{selector}={spec}"]
     if seed is not None:
         arguments += ["--seed", str(seed)]
+    if engine != "auto":
+        arguments += ["--engine", engine]
+    if exact:
+        arguments.append("--exact")
     return answer(arguments, as_program(program).bytecode())
 
 

@@ -3,9 +3,10 @@
 use shardc_ir::{DType, Module, TensorType};
 use shardc_runtime::{Client, Difference, HostArray};
 
-use super::disagreement::{attribute_disagreement, results_that_differ};
+use super::disagreement::{attribute_disagreement, refuse_results_that_differ};
+use super::exact::compare_with;
 use super::limits::verify_need;
-use super::{Limits, Program, random_inputs};
+use super::{Engine, Limits};
 use crate::widen::{self, widen, widen_array};
 use crate::{Error, Output};
 
@@ -22,7 +23,10 @@ pub struct OutputCheck {
     pub difference: Difference,
     /// The tolerance, relative to the largest value.
     pub tolerance: f64,
-    /// The comparison in double precision, if the output exceeds the tolerance and both programs can run in double precision.
+    /// Whether the output exceeds the tolerance, and is equal in exact arithmetic (see [`verify_exactly`](super::verify_exactly)).
+    pub is_exactly_equal: bool,
+    /// The comparison in double precision, if the output exceeds the tolerance, is not equal in exact arithmetic, and both programs can run in
+    /// double precision.
     pub in_double: Option<InDouble>,
 }
 
@@ -34,6 +38,12 @@ pub struct InDouble {
     /// The change of the single-device output in double precision if every float input changes by one unit in the last place (ULP).
     pub noise: Difference,
 }
+
+/// The work of a comparison in exact arithmetic after an output exceeded the tolerance: larger programs run in double precision instead.
+const EXACT_WORK: u64 = 1 << 31;
+
+/// The seed of that comparison.
+const EXACT_SEED: u64 = 0;
 
 /// The tolerance in double precision for a different order of summation.
 const DOUBLE: f64 = 1e-9;
@@ -54,20 +64,23 @@ impl OutputCheck {
         self.difference.within(self.tolerance) || self.is_rounding()
     }
 
-    /// Whether the output differs only because the program amplifies rounding errors. This is so if the difference of the two programs is
-    /// within the tolerance or almost zero in double precision, or if a change of the inputs by one ULP changes the output as much.
+    /// Whether the output differs only because the program amplifies rounding errors. This is so if the two programs are equal in exact
+    /// arithmetic, if their difference is within the tolerance or almost zero in double precision, or if a change of the inputs by one ULP
+    /// changes the output as much. Exact arithmetic does not explain a NaN or an infinity that only one program returns, nor different integers.
     #[must_use]
     pub fn is_rounding(&self) -> bool {
+        let is_exact = self.is_exactly_equal && self.difference.mismatches == 0;
         let is_little = |InDouble { difference, noise }: InDouble| {
             let explained = f64::max(LEFT_OF_ROUNDING * self.difference.max_abs, TIMES_NOISE * noise.max_abs);
             difference.within(DOUBLE) || difference.mismatches == 0 && difference.max_abs <= explained
         };
-        !self.difference.within(self.tolerance) && self.in_double.is_some_and(is_little)
+        !self.difference.within(self.tolerance) && (is_exact || self.in_double.is_some_and(is_little))
     }
 }
 
 /// Runs `original` on one device and its partitioned program `output` on all devices with the same seeded inputs, and compares
-/// every output. If an output differs, both programs are run again in double precision, which separates rounding from a bug.
+/// every output. If an output differs, the programs are compared in exact arithmetic, and else in double precision, which separates
+/// rounding from a bug.
 ///
 /// # Errors
 /// One of the programs does not compile or run, or exceeds the default [`Limits`]: this machine's memory or half an hour.
@@ -91,26 +104,31 @@ pub fn verify_within(
     seed: u64,
     limits: Limits,
 ) -> Result<Vec<OutputCheck>, Error> {
-    if client.platform_name() == "cpu" {
+    verify_on(Engine::Pjrt(client), original, output, seed, limits)
+}
+
+/// Verifies as [`verify`] does, on any engine.
+///
+/// # Errors
+/// The errors of [`verify`], and for the interpreter those of [`Interpreted::run`](super::Interpreted::run).
+pub fn verify_on(
+    engine: Engine<'_>,
+    original: &Module,
+    output: &Output,
+    seed: u64,
+    limits: Limits,
+) -> Result<Vec<OutputCheck>, Error> {
+    if engine.is_on_host() {
         // The memory is checked before inputs are generated and programs are compiled.
         verify_need(&output.interface).check("comparing the two programs", limits.memory)?;
     }
-    let inputs = random_inputs(&output.interface, seed)?;
-    let expected = Program::single(client, original)?.with_limits(limits).run(client, &inputs)?;
-    let checks = compare(client, original, output, &inputs, &expected, limits)
+    let inputs = engine.random_inputs(output, seed)?;
+    let expected = engine.single(original, limits)?.run(&inputs)?;
+    let checks = compare(engine, original, output, &inputs, &expected, limits)
         .map_err(|error| attribute_disagreement(original, error))?;
-    refuse_results_that_differ(original, &checks)?;
+    let wrong = checks.iter().find(|check| !check.ok()).map(|check| check.index);
+    refuse_results_that_differ(original, wrong)?;
     Ok(checks)
-}
-
-/// Rejects a program with a wrong output that may differ between devices: such an output cannot be compared with a single-device output.
-fn refuse_results_that_differ(original: &Module, checks: &[OutputCheck]) -> Result<(), Error> {
-    let Some(wrong) = checks.iter().find(|check| !check.ok()) else { return Ok(()) };
-    let consequence = format!("output {} differs between devices", wrong.index);
-    match results_that_differ(original, &consequence) {
-        Some(error) => Err(error.into()),
-        None => Ok(()),
-    }
 }
 
 /// Verifies as [`verify`] does, against known single-device outputs `expected` for the given `inputs`.
@@ -124,7 +142,7 @@ pub fn verify_against(
     inputs: &[HostArray],
     expected: &[HostArray],
 ) -> Result<Vec<OutputCheck>, Error> {
-    compare(client, original, output, inputs, expected, Limits::default())
+    compare(Engine::Pjrt(client), original, output, inputs, expected, Limits::default())
 }
 
 /// Converts a program to double precision, in which [`verify`] separates rounding from a bug. Returns `None` if the conversion would change
@@ -135,14 +153,14 @@ pub fn widened(module: &Module) -> Option<Module> {
 }
 
 fn compare(
-    client: &Client,
+    engine: Engine<'_>,
     original: &Module,
     output: &Output,
     inputs: &[HostArray],
     expected: &[HostArray],
     limits: Limits,
 ) -> Result<Vec<OutputCheck>, Error> {
-    let got = Program::partitioned(client, output)?.with_limits(limits).run(client, inputs)?;
+    let got = engine.partitioned(output, limits)?.run(inputs)?;
     let coarsest = original
         .values
         .values()
@@ -165,12 +183,21 @@ fn compare(
                     }
                     _ => 0.0,
                 },
+                is_exactly_equal: false,
                 in_double: None,
             })
         })
         .collect::<Result<_, Error>>()?;
     if checks.iter().any(|check| !check.ok())
-        && let Some(in_double) = in_double(client, original, output, inputs, limits)
+        && let Ok(exact) =
+            compare_with(original, output, inputs, EXACT_SEED, Limits { work: Some(EXACT_WORK), ..limits })
+    {
+        for (check, exact) in checks.iter_mut().zip(exact) {
+            check.is_exactly_equal = exact.ok();
+        }
+    }
+    if checks.iter().any(|check| !check.ok())
+        && let Some(in_double) = in_double(engine, original, output, inputs, limits)
     {
         for (check, in_double) in checks.iter_mut().zip(in_double) {
             check.in_double = Some(in_double).filter(|_| !check.ok());
@@ -181,7 +208,7 @@ fn compare(
 
 /// Returns the outputs in double precision, if both programs can run in double precision within the limits.
 fn in_double(
-    client: &Client,
+    engine: Engine<'_>,
     original: &Module,
     output: &Output,
     inputs: &[HostArray],
@@ -189,14 +216,13 @@ fn in_double(
 ) -> Option<Vec<InDouble>> {
     let inputs: Vec<HostArray> = inputs.iter().map(widen_array).collect::<Option<_>>()?;
     let nudged: Vec<HostArray> = inputs.iter().map(nudged).collect::<Option<_>>()?;
-    let single = Program::single(client, &widen(original)?).ok()?.with_limits(limits);
-    let (expected, moved) = (single.run(client, &inputs).ok()?, single.run(client, &nudged).ok()?);
+    let single = engine.single(&widen(original)?, limits).ok()?;
+    let (expected, moved) = (single.run(&inputs).ok()?, single.run(&nudged).ok()?);
     let mut wide = Output { module: widen(&output.module)?, ..output.clone() };
     for tensor in wide.interface.inputs.iter_mut().chain(&mut wide.interface.outputs) {
         tensor.global.dtype = widen::wide(tensor.global.dtype);
     }
-    let got =
-        Program::partitioned(client, &wide).and_then(|p| p.with_limits(limits).run(client, &inputs)).ok()?;
+    let got = engine.partitioned(&wide, limits).and_then(|program| program.run(&inputs)).ok()?;
     let compared = expected.iter().zip(&got).zip(&moved).map(|((expected, got), moved)| {
         let difference = HostArray::compare(expected, got).ok()?;
         Some(InDouble { difference, noise: HostArray::compare(expected, moved).ok()? })

@@ -30,9 +30,22 @@ pub fn attribute_disagreement(original: &Module, error: Error) -> Error {
     }
 }
 
+/// Rejects a program if an output is wrong that may differ between devices: such an output cannot be compared with a single-device output.
+///
+/// # Errors
+/// A manual computation returns different values on devices (SH0328).
+pub(super) fn refuse_results_that_differ(original: &Module, wrong: Option<usize>) -> Result<(), Error> {
+    let Some(wrong) = wrong else { return Ok(()) };
+    let consequence = format!("output {wrong} differs between devices");
+    match results_that_differ(original, &consequence) {
+        Some(error) => Err(error.into()),
+        None => Ok(()),
+    }
+}
+
 /// Finds the first manual computation with a result that may differ between devices along axes that are not in the result's sharding.
 /// Returns an error that names the computation, or `None` if there is none. `consequence` describes the observed difference.
-pub(super) fn results_that_differ(original: &Module, consequence: &str) -> Option<Diagnostic> {
+fn results_that_differ(original: &Module, consequence: &str) -> Option<Diagnostic> {
     let mut module = original.clone();
     // If GSPMD shardings cannot be converted or calls cannot be inlined, the program is searched as it is.
     if import_gspmd(&mut module, None).is_err() || inline_calls(&mut module).is_err() {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use shardc_ir::{DType, DTypeClass};
 use shardc_passes::sharding::interface::{Interface, InterfaceTensor};
 use shardc_runtime::{ExecuteOptions, HostArray, MemoryLimit, MemoryNeed};
 
@@ -18,11 +19,14 @@ pub struct Limits {
     pub memory: MemoryLimit,
     /// The time limit of one execution; half an hour by default, `None` for no limit.
     pub time: Option<Duration>,
+    /// The number of elements that each device may compute in the interpreter, where a matmul counts its multiplications; `None`, the default,
+    /// for no limit. Plugins ignore it.
+    pub work: Option<u64>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { memory: MemoryLimit::default(), time: ExecuteOptions::default().time_limit }
+        Limits { memory: MemoryLimit::default(), time: ExecuteOptions::default().time_limit, work: None }
     }
 }
 
@@ -70,6 +74,40 @@ pub(super) fn verify_need(interface: &Interface) -> MemoryNeed {
     let mut partitioned = run_need(interface);
     partitioned.add("outputs of the single-device execution", outputs);
     if single.total() > partitioned.total() { single } else { partitioned }
+}
+
+/// Bytes of the distinct blocks of arrays: in the interpreter, devices that hold the same block share its elements.
+fn distinct_blocks(interface: &Interface, tensors: &[InterfaceTensor]) -> u64 {
+    let bytes = |tensor: &InterfaceTensor| {
+        let mesh = interface.mesh_of(tensor);
+        let blocks = tensor.sharding.dims.iter().map(|dim| mesh.axes_size(&dim.axes) as u64);
+        let sizes = tensor.local_shape.iter().map(|&n| u64::try_from(n).unwrap_or(u64::MAX));
+        blocks.chain(sizes).fold(tensor.global.dtype.bytes() as u64, u64::saturating_mul)
+    };
+    sum(tensors.iter().map(bytes))
+}
+
+/// The minimum memory for a comparison in exact arithmetic, in which floats have 8 bytes and complex numbers 16.
+pub(super) fn exact_need(interface: &Interface) -> MemoryNeed {
+    let wide = |tensors: &[InterfaceTensor]| -> Vec<InterfaceTensor> {
+        let wide = |tensor: &InterfaceTensor| {
+            let mut tensor = tensor.clone();
+            tensor.global.dtype = match tensor.global.dtype.class() {
+                DTypeClass::Float => DType::F64,
+                DTypeClass::Complex => DType::C128,
+                DTypeClass::Bool | DTypeClass::Signed | DTypeClass::Unsigned => tensor.global.dtype,
+            };
+            tensor
+        };
+        tensors.iter().map(wide).collect()
+    };
+    let (inputs, outputs) = (wide(&interface.inputs), wide(&interface.outputs));
+    let mut need = MemoryNeed::default();
+    need.add("inputs", on_host(&inputs));
+    need.add("blocks of inputs", distinct_blocks(interface, &inputs));
+    need.add("outputs", on_host(&outputs));
+    need.add("outputs of all devices", on_devices(interface, &outputs));
+    need
 }
 
 /// The memory that a compiled program needs to run, without its inputs on the host, which are already allocated.

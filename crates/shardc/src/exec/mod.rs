@@ -1,4 +1,4 @@
-//! Runs programs through PJRT, and compares a partitioned program with its original.
+//! Runs programs through PJRT or in the interpreter, and compares a partitioned program with its original.
 //!
 //! [`Program::run`] takes and returns full arrays. A training loop keeps its state on the devices:
 //!
@@ -52,14 +52,22 @@ use crate::Error;
 mod assumptions;
 mod check;
 mod disagreement;
+mod engine;
+mod exact;
 mod finite;
+mod interpreter;
 mod limits;
 mod program;
 
 pub use self::assumptions::assumptions;
-pub use self::check::{InDouble, OutputCheck, verify, verify_against, verify_within, widened};
+pub use self::check::{InDouble, OutputCheck, verify, verify_against, verify_on, verify_within, widened};
 pub use self::disagreement::{attribute_disagreement, disagreement};
+pub use self::engine::{Engine, Runnable};
+pub use self::exact::{
+    ExactCheck, chance_between, chance_of_missed_difference, compare_exactly, verify_exactly,
+};
 pub use self::finite::not_finite;
+pub use self::interpreter::Interpreted;
 pub use self::limits::{Limits, run_need};
 pub use self::program::{Port, Program};
 
@@ -136,10 +144,13 @@ pub fn random_inputs(interface: &Interface, seed: u64) -> Result<Vec<HostArray>,
         .inputs
         .iter()
         .enumerate()
-        .map(|(i, t)| {
-            no_token(t)?;
-            let shape = static_shape(&t.global)?;
-            Ok(HostArray::random(seed.wrapping_add(i as u64), t.global.dtype, &shape)?)
+        .map(|(i, tensor)| {
+            no_token(tensor)?;
+            random_input(tensor, seed.wrapping_add(i as u64))
         })
         .collect()
+}
+
+fn random_input(tensor: &InterfaceTensor, seed: u64) -> Result<HostArray, Error> {
+    Ok(HostArray::random(seed, tensor.global.dtype, &static_shape(&tensor.global)?)?)
 }

@@ -40,7 +40,7 @@ pub struct Port {
 }
 
 impl Port {
-    fn of(interface: &Interface, tensor: &InterfaceTensor) -> Result<Port, Error> {
+    pub(super) fn of(interface: &Interface, tensor: &InterfaceTensor) -> Result<Port, Error> {
         Ok(Port {
             name: tensor.name.clone(),
             ty: ArrayType { dtype: tensor.global.dtype, shape: static_shape(&tensor.global)? },
@@ -91,18 +91,7 @@ impl Program {
     /// # Errors
     /// The back end rejects the program, or a manual computation cannot be unrolled.
     pub fn single(client: &Client, module: &Module) -> Result<Program, Error> {
-        // Back ends do not know the custom calls that represent shardings. Import converts them to sharding constraints, which are then
-        // removed.
-        let mut plain = Cow::Borrowed(module);
-        if is_refinable(module) {
-            specialize(plain.to_mut(), &[])?;
-        }
-        if is_annotated(&plain) {
-            let mut read = plain.clone().into_owned();
-            if import_gspmd(&mut read, None).is_ok() {
-                plain = Cow::Owned(read);
-            }
-        }
+        let mut plain = global_form(module)?;
         if has_shardy_bodies(&plain) {
             let module = plain.to_mut();
             inline_calls(module)?;
@@ -432,6 +421,22 @@ impl Program {
     pub fn executable(&self) -> &LoadedExecutable {
         &self.executable
     }
+}
+
+/// The module with static shapes, and without the custom calls that represent shardings, which neither back ends nor the interpreter know.
+/// Import converts these calls to sharding constraints.
+pub(super) fn global_form(module: &Module) -> Result<Cow<'_, Module>, Error> {
+    let mut plain = Cow::Borrowed(module);
+    if is_refinable(module) {
+        specialize(plain.to_mut(), &[])?;
+    }
+    if is_annotated(&plain) {
+        let mut read = plain.clone().into_owned();
+        if import_gspmd(&mut read, None).is_ok() {
+            plain = Cow::Owned(read);
+        }
+    }
+    Ok(plain)
 }
 
 /// The parameters and results of a module that is compiled for one device.

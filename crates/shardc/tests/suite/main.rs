@@ -2,4 +2,5 @@
 
 mod exec;
 mod group_form;
+mod interpreter;
 mod pipeline;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Result;
-use shardc::checkpoint::{Checkpoint, Fit, Tree, restore_arrays};
+use shardc::checkpoint::{Checkpoint, Fit, Region, Tree, Wanted, restore_arrays};
 use shardc::exec::{Port, Program};
 use shardc::ir::DType;
 use shardc::runtime::{ArrayType, BlockRequest, Client, HostArray, RuntimeError, ShardedArray};
@@ -12,11 +12,11 @@ use shardc::statedict::{self, StateDict, StateDictError, Tensor};
 use shardc::{Error, Interface};
 use shardc_passes::annotations::names::Names;
 
-use super::files;
+use super::files::{self, Parameters};
 use super::misfit::Misfit;
 use super::names::{Map, path, results};
 use crate::args::{RunArgs, StateArgs};
-use crate::checkpoints::{open as open_checkpoint, options};
+use crate::checkpoints::{failure, open as open_checkpoint, options};
 use crate::source::Source as Text;
 use crate::state_dict;
 
@@ -64,9 +64,9 @@ pub(super) fn open(args: &StateArgs) -> Result<Vec<Source>> {
     args.load.iter().map(source).collect()
 }
 
-/// Arguments on the devices.
-pub(super) struct Loaded {
-    pub(super) arrays: Vec<ShardedArray>,
+/// Arguments on the devices or on the host.
+pub(super) struct Loaded<A> {
+    pub(super) arrays: Vec<A>,
     /// The step of the first checkpoint that has one.
     pub(super) step: Option<u64>,
     /// The pytree of the first checkpoint that has one.
@@ -115,14 +115,12 @@ pub(super) fn arguments(
     interface: &Interface,
     client: &Client,
     program: &Program,
-) -> Result<Loaded, Fault> {
+) -> Result<Loaded<ShardedArray>, Fault> {
     let ports = program.inputs();
     let placement = program.executable().placement();
-    let given = match &args.inputs {
-        Some(path) => files::load(path, &Names::of_interface(interface), ports)?,
-        None => BTreeMap::new(),
-    };
-    let found = fitted(&args.state, sources, interface, ports, &given)?;
+    let parameters: Vec<_> = ports.iter().map(|port| (port.name.clone(), port.ty.clone())).collect();
+    let given = given(args, interface, &parameters)?;
+    let found = fitted(&args.state, sources, interface, &parameters, &given)?;
     let mut arrays: Vec<Option<ShardedArray>> = vec![None; ports.len()];
     for (number, source) in sources.iter().enumerate() {
         let wanted: Vec<(usize, String)> = found
@@ -159,6 +157,67 @@ pub(super) fn arguments(
             }
         });
     }
+    Ok(loaded(all, sources))
+}
+
+/// Creates each argument of a program on the host, as [`arguments`] does on devices.
+pub(super) fn arguments_on_host(
+    args: &RunArgs,
+    sources: &[Source],
+    interface: &Interface,
+    parameters: &Parameters,
+) -> Result<Loaded<HostArray>, Fault> {
+    let given = given(args, interface, parameters)?;
+    let found = fitted(&args.state, sources, interface, parameters, &given)?;
+    let mut all = Vec::with_capacity(parameters.len());
+    for (i, (_, ty)) in parameters.iter().enumerate() {
+        let seed = args.device.seed.wrapping_add(i as u64);
+        all.push(match (given.get(&i), found.get(&i)) {
+            (Some(array), _) => array.clone(),
+            (None, Some((number, name))) => read(&sources[*number], name, ty)?,
+            (None, None) => HostArray::random(seed, ty.dtype, &ty.shape)?,
+        });
+    }
+    Ok(loaded(all, sources))
+}
+
+/// Reads an array of a source.
+fn read(source: &Source, name: &str, ty: &ArrayType) -> Result<HostArray, Fault> {
+    let bytes = match &source.content {
+        Content::Dict(dict) => dict.get(name).and_then(Tensor::read).map_err(state_dict::failure)?,
+        Content::Checkpoint(checkpoint) => {
+            let wanted = Wanted {
+                name: name.to_owned(),
+                dtype: ty.dtype,
+                shape: ty.shape.clone(),
+                regions: vec![Region::whole(&ty.shape)],
+            };
+            let mut bytes = Vec::new();
+            let mut take = |_: usize, _: usize, elements: &mut Vec<u8>| {
+                bytes = std::mem::take(elements);
+                Ok(())
+            };
+            checkpoint.restore(&[wanted], &Fit::partial(), &mut take, None).map_err(failure)?;
+            bytes
+        }
+    };
+    Ok(HostArray::new(ty.dtype, &ty.shape, bytes)?)
+}
+
+/// The arrays of `--inputs`, by the index of the argument.
+fn given(
+    args: &RunArgs,
+    interface: &Interface,
+    parameters: &Parameters,
+) -> Result<BTreeMap<usize, HostArray>> {
+    match &args.inputs {
+        Some(path) => files::load(path, &Names::of_interface(interface), parameters),
+        None => Ok(BTreeMap::new()),
+    }
+}
+
+/// The arguments, with the step and the pytree of their sources.
+fn loaded<A>(arrays: Vec<A>, sources: &[Source]) -> Loaded<A> {
     let step = sources.iter().find_map(|source| match &source.content {
         Content::Checkpoint(checkpoint) => checkpoint.info().step,
         Content::Dict(_) => None,
@@ -167,7 +226,7 @@ pub(super) fn arguments(
         Content::Checkpoint(checkpoint) => checkpoint.tree().cloned(),
         Content::Dict(_) => None,
     });
-    Ok(Loaded { arrays: all, step, tree })
+    Loaded { arrays, step, tree }
 }
 
 /// Puts a tensor on the devices of an argument; each block is read separately.
@@ -208,7 +267,7 @@ fn fitted(
     args: &StateArgs,
     sources: &[Source],
     interface: &Interface,
-    ports: &[Port],
+    parameters: &Parameters,
     given: &BTreeMap<usize, HostArray>,
 ) -> Result<BTreeMap<usize, (usize, String)>> {
     if sources.is_empty() {
@@ -225,8 +284,8 @@ fn fitted(
     let mut found = BTreeMap::new();
     let mut used = BTreeSet::new();
     let mut misfit = Misfit::default();
-    for (i, port) in ports.iter().enumerate() {
-        let own = port.name.as_deref().map(path).filter(|name| !name.is_empty());
+    for (i, (name, ty)) in parameters.iter().enumerate() {
+        let own = name.as_deref().map(path).filter(|name| !name.is_empty());
         let names: Vec<String> = own.into_iter().chain([format!("arg{i}")]).collect();
         let candidates = match names.iter().find_map(|name| map.of(name)) {
             Some(mapped) => vec![mapped],
@@ -234,7 +293,7 @@ fn fitted(
         };
         let Some(name) = candidates.iter().find(|name| there.contains_key(*name)) else {
             if !given.contains_key(&i) && !args.random_missing {
-                misfit.is_missing(&names[0], &candidates[0], &port.ty);
+                misfit.is_missing(&names[0], &candidates[0], ty);
             }
             continue;
         };
@@ -243,11 +302,11 @@ fn fitted(
             continue;
         }
         match there[name].as_slice() {
-            [(number, stored, ty)] if *ty == port.ty => {
+            [(number, stored, there)] if there == ty => {
                 found.insert(i, (*number, stored.clone()));
             }
-            [(number, stored, ty)] => {
-                misfit.is_misshaped((stored, ty, place(*number)), (&names[0], &port.ty));
+            [(number, stored, there)] => {
+                misfit.is_misshaped((stored, there, place(*number)), (&names[0], ty));
             }
             several => {
                 let places: Vec<&str> = several.iter().map(|(number, ..)| place(*number)).collect();

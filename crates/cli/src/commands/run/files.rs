@@ -5,13 +5,15 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-use shardc::exec::Port;
 use shardc::ir::DType;
 use shardc::runtime::{ArrayType, HostArray};
 use shardc_passes::annotations::names::Names;
 
 use crate::commands::client::runtime_error;
 use crate::failure::Failure;
+
+/// The name and the type of each parameter of a program.
+pub(super) type Parameters = [(Option<String>, ArrayType)];
 
 const TYPES: &[(DType, Dtype)] = &[
     (DType::I1, Dtype::BOOL),
@@ -30,7 +32,11 @@ const TYPES: &[(DType, Dtype)] = &[
 ];
 
 /// Reads the arrays of a file, keyed by the index of the argument. All mismatches are reported in one error.
-pub(super) fn load(path: &Path, names: &Names, ports: &[Port]) -> Result<BTreeMap<usize, HostArray>> {
+pub(super) fn load(
+    path: &Path,
+    names: &Names,
+    parameters: &Parameters,
+) -> Result<BTreeMap<usize, HostArray>> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let file = SafeTensors::deserialize(&bytes)
         .with_context(|| format!("{} is not a safetensors file", path.display()))?;
@@ -52,7 +58,7 @@ pub(super) fn load(path: &Path, names: &Names, ports: &[Port]) -> Result<BTreeMa
             wrong.push(format!("{other} and {name} name the same input"));
             continue;
         }
-        let wanted = &ports[index].ty;
+        let (_, wanted) = &parameters[index];
         let dtype = TYPES.iter().find(|(_, t)| *t == view.dtype()).map(|(d, _)| *d);
         match dtype.map(|dtype| ArrayType { dtype, shape: view.shape().to_vec() }) {
             Some(ty) if ty == *wanted => {

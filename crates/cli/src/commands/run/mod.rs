@@ -3,6 +3,7 @@
 mod arguments;
 mod fed;
 mod files;
+mod interpreted;
 mod misfit;
 mod names;
 mod report;
@@ -13,14 +14,14 @@ use std::time::Instant;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use shardc::InterfaceTensor;
 use shardc::exec::{Program, attribute_disagreement, not_finite, run_need};
 use shardc::runtime::{Client, HostArray, Processes, ShardedArray};
+use shardc::{Interface, InterfaceTensor};
 use shardc_passes::annotations::names::Names;
 
 use self::report::{DeviceMemory, Row, Step};
 use super::client::{client, kind, limits, runtime_error};
-use super::launch;
+use super::{engine, launch};
 use crate::args::RunArgs;
 use crate::job;
 use crate::output::Outputs;
@@ -29,7 +30,9 @@ use crate::target::Chosen;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
+    let is_interpreted = engine::is_interpreter(&args.device, ui)?;
     let job = match processes::place(args.processes)? {
+        Place::Launcher(_) | Place::Member(_) if is_interpreted => return Err(interpreted::one_process()),
         Place::Alone => None,
         Place::Launcher(count) => return launch::again(count, ui),
         Place::Member(options) => Some(*options),
@@ -46,6 +49,9 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     let how = args.how.for_plugin(plugin, Chosen::of_plugin(plugin));
     let mut job_of_program = job::partition(&args.input, &how, ui)?;
     let sources = arguments::open(&args.state)?;
+    if is_interpreted {
+        return interpreted::run(args, job_of_program, &sources, target.as_ref(), files, ui);
+    }
 
     let processes = job.map(Processes::connect).transpose().map_err(runtime_error)?;
     let interface = &job_of_program.output.interface;
@@ -68,9 +74,7 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     let loaded = arguments::arguments(args, &sources, interface, &client, &program)
         .map_err(|error| error.explained(source))?;
     progress.stage("run");
-    let result_name =
-        |(i, tensor): (usize, &InterfaceTensor)| tensor.name.clone().unwrap_or(format!("res{i}"));
-    let names = interface.outputs.iter().enumerate().map(result_name).collect::<Vec<_>>();
+    let names = checked_names(interface);
     let checked = args.state.check_finite.then_some(names.as_slice());
     let runner = Runner { client: &client, program: &program, fed: &fed, checked };
     let shown = report::shown(interface);
@@ -102,13 +106,20 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
         let steps = args.state.steps.map(|_| steps.as_slice());
         let memory = DeviceMemory::of(&client);
         let memory = memory.as_ref();
-        ui.result(|| report::text(steps, &rows, memory, ui), || document(steps, &rows, memory))?;
+        ui.result(|| report::text(steps, &rows, memory, ui), || document("pjrt", steps, &rows, memory))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn document(steps: Option<&[Step]>, rows: &[Row], memory: Option<&DeviceMemory>) -> Value {
-    let mut document = json!({ "version": 1, "outputs": rows.iter().map(Row::json).collect::<Vec<_>>() });
+/// The names of the results in errors about NaN and infinity.
+fn checked_names(interface: &Interface) -> Vec<String> {
+    let name = |(i, tensor): (usize, &InterfaceTensor)| tensor.name.clone().unwrap_or(format!("res{i}"));
+    interface.outputs.iter().enumerate().map(name).collect()
+}
+
+fn document(engine: &str, steps: Option<&[Step]>, rows: &[Row], memory: Option<&DeviceMemory>) -> Value {
+    let rows: Vec<Value> = rows.iter().map(Row::json).collect();
+    let mut document = json!({ "version": 1, "engine": engine, "outputs": rows });
     if let Some(steps) = steps {
         document["steps"] = steps.iter().map(Step::json).collect();
     }

@@ -29,7 +29,11 @@ impl Step {
 /// The indices and names of scalar results, which are reported for each step.
 pub(super) fn shown(interface: &Interface) -> Vec<(usize, String)> {
     let all = names::results(interface).into_iter().enumerate();
-    all.filter(|(i, _)| interface.outputs[*i].global.shape.is_empty()).collect()
+    let is_scalar = |i: usize| {
+        let output = &interface.outputs[i];
+        output.global.shape.is_empty() && !output.is_token
+    };
+    all.filter(|(i, _)| is_scalar(*i)).collect()
 }
 
 /// The type and statistics of an output.

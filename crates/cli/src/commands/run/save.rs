@@ -7,10 +7,10 @@ use anyhow::Result;
 use serde_json::json;
 use shardc::Interface;
 use shardc::checkpoint::{
-    self, Alone, Checkpoint, CheckpointError, Info, Job, Saving, Store, Tree, array_parts, blocks_of,
-    save_parts,
+    self, Alone, Checkpoint, CheckpointError, Entry, Info, Job, Region, Saved, Saving, Slice, StateParts,
+    Store, Tree, array_parts, blocks_of, save_parts,
 };
-use shardc::runtime::{Processes, ShardedArray};
+use shardc::runtime::{HostArray, Processes, ShardedArray};
 use shardc::statedict::{StateDict, Tensor};
 
 use super::{gathered, names};
@@ -79,13 +79,9 @@ pub(super) fn save(
     let names = names::results(interface);
     match target {
         Target::File(destination) => {
-            let mut dict = StateDict::new();
-            for (i, (name, array)) in names.iter().zip(outputs).enumerate() {
-                let array = gathered(i, array, processes).map_err(|e| Failure::of(&e, "--save", ""))?;
-                let tensor = Tensor::from_bytes(array.dtype, &array.shape, array.data);
-                dict.insert(name, tensor.map_err(state_dict::failure)?).map_err(state_dict::failure)?;
-            }
-            dict.metadata.insert("format".to_owned(), "pt".to_owned());
+            let gathered = outputs.iter().enumerate().map(|(i, array)| gathered(i, array, processes));
+            let arrays = gathered.collect::<Result<_, _>>().map_err(|e| Failure::of(&e, "--save", ""))?;
+            let dict = dict(&names, arrays)?;
             if processes.is_none_or(|processes| processes.index() == 0) {
                 state_dict::write(&dict, destination, Wrapping::Nothing, &[], ui)?;
             }
@@ -110,17 +106,60 @@ pub(super) fn save(
                 saving.iter().map(|saving| (saving.name, saving.array)).collect();
             let read = blocks_of(|name: &str| by_name.get(name).copied());
             let saved = save_parts(store, name, &parts, &read, &*job, None).map_err(failure)?;
-            ui.summary(
-                || {
-                    format!(
-                        "{place}: {} arrays, {} written by this process\n",
-                        names.len(),
-                        bytes(saved.bytes)
-                    )
-                },
-                || json!({ "place": place, "arrays": names.len(), "bytes": saved.bytes, "step": info.step }),
-            );
+            summary(place, names.len(), saved, info, ui);
         }
     }
     Ok(())
+}
+
+/// Saves results on the host by name. Each array is one block of a checkpoint.
+pub(super) fn save_from_host(
+    target: &Target,
+    interface: &Interface,
+    outputs: Vec<HostArray>,
+    info: &Info,
+    ui: &Ui,
+) -> Result<()> {
+    let names = names::results(interface);
+    match target {
+        Target::File(destination) => {
+            state_dict::write(&dict(&names, outputs)?, destination, Wrapping::Nothing, &[], ui)
+        }
+        Target::Checkpoint { store, name, place } => {
+            let mut parts = StateParts { info: info.clone(), ..StateParts::default() };
+            for (i, (name, array)) in names.iter().zip(&outputs).enumerate() {
+                let sharding = Some(checkpoint::sharding_of(interface, &interface.outputs[i]));
+                parts.entries.push(Entry { sharding, ..Entry::whole(name, array.dtype, &array.shape) });
+                parts.slices.push(Slice { entry: i, region: Region::whole(&array.shape) });
+            }
+            let by_name: BTreeMap<&str, &HostArray> =
+                names.iter().map(String::as_str).zip(&outputs).collect();
+            let read = |entry: &Entry, _: &Region| {
+                let array = by_name.get(entry.name.as_str()).ok_or("there is no such result")?;
+                Ok(array.data.clone())
+            };
+            let saved = save_parts(store, name, &parts, &read, &Alone, None).map_err(failure)?;
+            summary(place, names.len(), saved, info, ui);
+            Ok(())
+        }
+    }
+}
+
+/// A state dict of results.
+fn dict(names: &[String], arrays: Vec<HostArray>) -> Result<StateDict> {
+    let mut dict = StateDict::new();
+    for (name, array) in names.iter().zip(arrays) {
+        let tensor = Tensor::from_bytes(array.dtype, &array.shape, array.data);
+        dict.insert(name, tensor.map_err(state_dict::failure)?).map_err(state_dict::failure)?;
+    }
+    dict.metadata.insert("format".to_owned(), "pt".to_owned());
+    Ok(dict)
+}
+
+/// Prints what was written to a checkpoint.
+fn summary(place: &str, arrays: usize, saved: Saved, info: &Info, ui: &Ui) {
+    ui.summary(
+        || format!("{place}: {arrays} arrays, {} written by this process\n", bytes(saved.bytes)),
+        || json!({ "place": place, "arrays": arrays, "bytes": saved.bytes, "step": info.step }),
+    );
 }

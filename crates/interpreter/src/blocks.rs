@@ -1,0 +1,173 @@
+//! Blocks of arrays: the elements of a sharded array that one device holds.
+
+use shardc_ir::{BinaryOp, DType, DTypeClass, ReductionKind};
+
+use crate::array::{Array, Data, Dims, count};
+use crate::error::Fault;
+use crate::kernels;
+use crate::numbers::{Complex, Domain, Exact, Field};
+
+impl<D: Domain> Array<D> {
+    /// The block with these `sizes` that begins at `offsets`. Elements beyond the end of the array have the value `padding`.
+    ///
+    /// # Errors
+    /// The offsets or sizes have another rank, or the block does not fit in memory.
+    pub fn block(&self, offsets: &[usize], sizes: &[usize], padding: f64) -> Result<Self, Fault> {
+        if offsets.len() != self.rank() || sizes.len() != self.rank() {
+            return Fault::invalid("a block of another rank than the array");
+        }
+        let edge = |n: usize| i64::try_from(n).map_err(|_| Fault::Memory(u64::MAX));
+        let mut low = Vec::with_capacity(self.rank());
+        let mut high = Vec::with_capacity(self.rank());
+        for ((&dim, &offset), &size) in self.dims().iter().zip(offsets).zip(sizes) {
+            // A block that contains only padding begins at the end of the array.
+            let offset = edge(offset.min(dim))?;
+            low.push(-offset);
+            high.push(offset + edge(size)? - edge(dim)?);
+        }
+        let interior = vec![0; self.rank()];
+        let padding = Array::full(Dims::new(), self.dtype(), padding)?;
+        kernels::moves::pad(self, &padding, &low, &high, &interior)
+    }
+
+    /// Combines two arrays element by element, as devices combine partial results.
+    ///
+    /// # Errors
+    /// The shapes or element types differ, or the reduction is not defined on the elements.
+    pub fn combined(&self, other: &Self, by: ReductionKind) -> Result<Self, Fault> {
+        let is_bool = self.dtype().class() == DTypeClass::Bool;
+        let op = match by {
+            ReductionKind::Add if is_bool => BinaryOp::Or,
+            ReductionKind::Mul if is_bool => BinaryOp::And,
+            ReductionKind::Add => BinaryOp::Add,
+            ReductionKind::Mul => BinaryOp::Multiply,
+            ReductionKind::Max => BinaryOp::Maximum,
+            ReductionKind::Min => BinaryOp::Minimum,
+            ReductionKind::And => BinaryOp::And,
+            ReductionKind::Or => BinaryOp::Or,
+            ReductionKind::Xor => BinaryOp::Xor,
+        };
+        kernels::elementwise::binary(op, self, other, 0)
+    }
+
+    /// An array of identity elements of a reduction, with the shape and element type of this one. A reduction without an identity that every
+    /// element type has, such as the maximum, combines an element with itself: then it is a copy.
+    ///
+    /// # Errors
+    /// The array does not fit in memory.
+    pub fn identity(&self, by: ReductionKind) -> Result<Self, Fault> {
+        let value = match by {
+            ReductionKind::Add | ReductionKind::Xor => 0.0,
+            ReductionKind::Mul => 1.0,
+            ReductionKind::Max | ReductionKind::Min | ReductionKind::And | ReductionKind::Or => {
+                return Ok(self.clone());
+            }
+        };
+        Array::full(Dims::from_slice(self.dims()), self.dtype(), value)
+    }
+
+    /// The positions in row-major order at which two arrays of the same shape and element type differ; `None` for other arrays. A NaN differs
+    /// from itself.
+    #[must_use]
+    pub fn differences(&self, other: &Self) -> Option<Vec<usize>> {
+        fn positions<T: PartialEq>(a: &[T], b: &[T]) -> Vec<usize> {
+            a.iter().zip(b).enumerate().filter(|(_, (x, y))| x != y).map(|(at, _)| at).collect()
+        }
+        use Data as A;
+        if self.dims() != other.dims() || self.dtype() != other.dtype() {
+            return None;
+        }
+        Some(match (self.data(), other.data()) {
+            (A::Bool(a), A::Bool(b)) => positions(a, b),
+            (A::I8(a), A::I8(b)) => positions(a, b),
+            (A::I16(a), A::I16(b)) => positions(a, b),
+            (A::I32(a), A::I32(b)) => positions(a, b),
+            (A::I64(a), A::I64(b)) => positions(a, b),
+            (A::U8(a), A::U8(b)) => positions(a, b),
+            (A::U16(a), A::U16(b)) => positions(a, b),
+            (A::U32(a), A::U32(b)) => positions(a, b),
+            (A::U64(a), A::U64(b)) => positions(a, b),
+            (A::F32(a), A::F32(b)) => positions(a, b),
+            (A::F64(a), A::F64(b)) => positions(a, b),
+            (A::C64(a), A::C64(b)) => positions(a, b),
+            (A::C128(a), A::C128(b)) => positions(a, b),
+            _ => return None,
+        })
+    }
+}
+
+impl Array<Exact> {
+    /// An array of uniform random elements of the field; `None` unless `dtype` is a float or complex type.
+    ///
+    /// # Errors
+    /// The array does not fit in memory.
+    pub fn random(dims: &[usize], dtype: DType, seed: u64) -> Result<Option<Self>, Fault> {
+        let dims = Dims::from_slice(dims);
+        let len = count(&dims)? as u64;
+        let reals = || (0..len).map(|i| Field::random(seed, i)).collect::<Vec<_>>();
+        let pairs = || {
+            let pair = |i: u64| Complex::new(Field::random(seed, 2 * i), Field::random(seed, 2 * i + 1));
+            (0..len).map(pair).collect::<Vec<_>>()
+        };
+        let data = match (dtype.class(), dtype) {
+            (DTypeClass::Float, DType::F64) => Data::F64(reals()),
+            (DTypeClass::Float, _) => Data::F32(reals()),
+            (DTypeClass::Complex, DType::C128) => Data::C128(pairs()),
+            (DTypeClass::Complex, _) => Data::C64(pairs()),
+            (DTypeClass::Bool | DTypeClass::Signed | DTypeClass::Unsigned, _) => return Ok(None),
+        };
+        Array::new(dims, dtype, data).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shardc_ir::DType;
+
+    use super::*;
+    use crate::numbers::Ieee;
+
+    fn array(dims: &[usize], values: &[f32]) -> Array<Ieee> {
+        let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+        Array::from_bytes(dims, DType::F32, &bytes).unwrap()
+    }
+
+    #[test]
+    fn blocks_are_padded() {
+        let x = array(&[3, 2], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(x.block(&[0, 0], &[2, 2], 7.0).unwrap().to_f64_vec(), [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(x.block(&[2, 1], &[2, 1], 7.0).unwrap().to_f64_vec(), [6.0, 7.0]);
+        // A whole block may be beyond the end.
+        assert_eq!(x.block(&[4, 0], &[2, 1], 7.0).unwrap().to_f64_vec(), [7.0, 7.0]);
+        assert!(x.block(&[0], &[2], 7.0).is_err());
+    }
+
+    #[test]
+    fn partial_results_are_combined() {
+        let (a, b) = (array(&[2], &[1.0, 5.0]), array(&[2], &[3.0, 4.0]));
+        let combined = |by| a.combined(&b, by).unwrap().to_f64_vec();
+        assert_eq!(combined(ReductionKind::Add), [4.0, 9.0]);
+        assert_eq!(combined(ReductionKind::Mul), [3.0, 20.0]);
+        assert_eq!(combined(ReductionKind::Max), [3.0, 5.0]);
+        for by in [ReductionKind::Add, ReductionKind::Mul, ReductionKind::Min] {
+            assert!(a.combined(&a.identity(by).unwrap(), by).unwrap().equals(&a));
+        }
+    }
+
+    #[test]
+    fn random_elements_depend_on_the_seed() {
+        let random = |seed| Array::random(&[2, 8], DType::BF16, seed).unwrap().unwrap();
+        assert_eq!(random(1).differences(&random(1)), Some(Vec::new()));
+        assert_eq!(random(1).differences(&random(2)).unwrap().len(), 16);
+        assert!(Array::random(&[2], DType::C64, 0).unwrap().is_some());
+        assert!(Array::random(&[2], DType::I32, 0).unwrap().is_none());
+    }
+
+    #[test]
+    fn differences_are_positions() {
+        let (a, b) = (array(&[3], &[1.0, 5.0, 2.0]), array(&[3], &[1.0, 4.0, 3.0]));
+        assert_eq!(a.differences(&b), Some(vec![1, 2]));
+        assert_eq!(a.differences(&a), Some(Vec::new()));
+        assert_eq!(a.differences(&array(&[2], &[1.0, 5.0])), None);
+    }
+}

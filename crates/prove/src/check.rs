@@ -253,13 +253,11 @@ fn contradiction(terms: &mut Terms, kind: Kind, found: &View, needed: &View) -> 
     let extra: Vec<Digit> =
         found.digits().filter(|digit| digit.slot == DEVICE && !own.contains(digit)).collect();
     for (join, name) in [(Join::Add, "sum"), (Join::Max, "maximum"), (Join::Min, "minimum")] {
-        if !extra.is_empty() && kind != Kind::Complex {
-            if over_devices(terms, join, kind, found, &extra).as_ref() == Some(needed) {
-                return Some(format!(
-                    "a partial {name}: it is not combined over {}",
-                    describe::digits(&extra)
-                ));
-            }
+        if !extra.is_empty()
+            && kind != Kind::Complex
+            && over_devices(terms, join, kind, found, &extra).as_ref() == Some(needed)
+        {
+            return Some(format!("a partial {name}: it is not combined over {}", describe::digits(&extra)));
         }
     }
     None
@@ -323,15 +321,22 @@ fn report(
         }
     }
     report.places.sort_by_key(|place| place.span.start);
-    if is_proven.iter().all(|&is| is) {
+    let all_proven = is_proven.iter().all(|&is| is);
+    if all_proven && !options.always_test {
         return report;
     }
-    report.verdict = Verdict::NotDecided;
     if is_refuted {
         report.verdict = Verdict::Refuted;
         report.evidence = Some(Evidence::Relation);
-    } else if let Some(work) = options.test_work {
+    } else if !all_proven {
+        report.verdict = Verdict::NotDecided;
+    }
+    if is_refuted && !options.always_test {
+        return report;
+    }
+    if let Some(work) = options.test_work {
         match exact::test(original, module, boundary, work, &options.interrupt) {
+            Ok(true) if all_proven => {}
             Ok(true) => report.verdict = Verdict::Tested,
             Ok(false) => {
                 report.verdict = Verdict::Refuted;

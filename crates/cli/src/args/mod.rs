@@ -23,7 +23,7 @@ pub(crate) use command::Command;
 pub(crate) use derivative::DerivativeArgs;
 pub(crate) use device::{CompileArgs, DeviceArgs, PluginFileArgs, RunArgs, StateArgs, VerifyArgs};
 pub(crate) use launch::LaunchArgs;
-pub(crate) use look::{DiffArgs, ExplainArgs, LintArgs, LspArgs, OpsArgs, SnapshotArgs};
+pub(crate) use look::{DiffArgs, ExplainArgs, LintArgs, LspArgs, OpsArgs, ProveArgs, SnapshotArgs};
 pub(crate) use opt::{Expect, OptArgs, normalized};
 pub(crate) use partition::{MemoryArgs, PartitionArgs, PropagateArgs, Rules};
 pub(crate) use plan::PlanArgs;

@@ -54,10 +54,10 @@ impl Terms {
     }
 
     pub(crate) fn negate(&mut self, kind: Kind, x: &View) -> Option<View> {
-        if let Some(linear) = self.as_linear(x).and_then(|linear| linear.times(-1)) {
-            if let Some(view) = self.linear(&linear, kind) {
-                return Some(view);
-            }
+        if let Some(linear) = self.as_linear(x).and_then(|linear| linear.times(-1))
+            && let Some(view) = self.linear(&linear, kind)
+        {
+            return Some(view);
         }
         let minus = self.integer(kind, -1);
         self.mul(kind, &minus, x)
@@ -65,10 +65,10 @@ impl Terms {
 
     pub(crate) fn subtract(&mut self, kind: Kind, a: &View, b: &View) -> Option<View> {
         // Unsigned integers: the difference may be representable although the negation is not.
-        if let (Some(x), Some(y)) = (self.as_linear(a), self.as_linear(b)) {
-            if let Some(view) = x.plus(&y, -1).and_then(|linear| self.linear(&linear, kind)) {
-                return Some(view);
-            }
+        if let (Some(x), Some(y)) = (self.as_linear(a), self.as_linear(b))
+            && let Some(view) = x.plus(&y, -1).and_then(|linear| self.linear(&linear, kind))
+        {
+            return Some(view);
         }
         let negative = self.negate(kind, b)?;
         self.add(kind, a, &negative)
@@ -107,10 +107,10 @@ impl Terms {
             return Some(self.integer(kind, 0));
         }
         if factor != 1 {
-            if let [only] = rest.as_slice() {
-                if let Some(view) = self.scaled(kind, factor, &only.clone())? {
-                    return Some(view);
-                }
+            if let [only] = rest.as_slice()
+                && let Some(view) = self.scaled(kind, factor, &only.clone())?
+            {
+                return Some(view);
             }
             rest.push(self.integer(kind, factor));
         }
@@ -130,10 +130,10 @@ impl Terms {
 
     /// An integer times one view: an affine function stays affine, and a sum is scaled term by term.
     fn scaled(&mut self, kind: Kind, factor: i64, view: &View) -> Option<Option<View>> {
-        if let Some(linear) = self.as_linear(view).and_then(|linear| linear.times(factor)) {
-            if let Some(view) = self.linear(&linear, kind) {
-                return Some(Some(view));
-            }
+        if let Some(linear) = self.as_linear(view).and_then(|linear| linear.times(factor))
+            && let Some(view) = self.linear(&linear, kind)
+        {
+            return Some(Some(view));
         }
         if self.node(view.term).op != Op::Join(Join::Add) {
             return Some(None);

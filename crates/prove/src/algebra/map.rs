@@ -40,9 +40,9 @@ impl Terms {
                 if node.op == Op::Map(Map::Unary(UnaryOp::Not)) {
                     return self.arguments(x)?.pop();
                 }
-                self.map(Map::Unary(op), kind, &[x.clone()])
+                self.map(Map::Unary(op), kind, std::slice::from_ref(x))
             }
-            _ => self.map(Map::Unary(op), kind, &[x.clone()]),
+            _ => self.map(Map::Unary(op), kind, std::slice::from_ref(x)),
         }
     }
 
@@ -110,7 +110,7 @@ impl Terms {
         if self.node(x.term).op == Op::Map(Map::Inverse) {
             return self.arguments(x)?.pop();
         }
-        self.map(Map::Inverse, kind, &[x.clone()])
+        self.map(Map::Inverse, kind, std::slice::from_ref(x))
     }
 
     /// One if a truth value is true, else zero.
@@ -123,7 +123,7 @@ impl Terms {
             let all: Option<Vec<View>> = args.iter().map(|arg| self.indicator(kind, arg)).collect();
             return self.join(Join::Mul, kind, &all?);
         }
-        self.map(Map::Indicator, kind, &[test.clone()])
+        self.map(Map::Indicator, kind, std::slice::from_ref(test))
     }
 
     /// Converts elements to another kind.
@@ -135,16 +135,17 @@ impl Terms {
         if from == Kind::Bool {
             return self.indicator(kind, x);
         }
-        if kind != Kind::Bool && from != Kind::Complex {
-            if let Some(view) = self.as_linear(x).and_then(|linear| self.linear(&linear, kind)) {
-                return Some(view);
-            }
+        if kind != Kind::Bool
+            && from != Kind::Complex
+            && let Some(view) = self.as_linear(x).and_then(|linear| self.linear(&linear, kind))
+        {
+            return Some(view);
         }
         if kind == Kind::Bool {
             let zero = self.integer(from, 0);
             return self.compare(CompareDirection::NE, x, &zero, false);
         }
-        self.map(Map::Convert, kind, &[x.clone()])
+        self.map(Map::Convert, kind, std::slice::from_ref(x))
     }
 
     pub(crate) fn select(&mut self, kind: Kind, test: &View, a: &View, b: &View) -> Option<View> {
@@ -175,19 +176,18 @@ impl Terms {
     }
 
     pub(crate) fn clamp(&mut self, kind: Kind, low: &View, x: &View, high: &View) -> Option<View> {
-        if matches!(kind, Kind::Integer(_)) {
-            if let (Some(range), Some(least), Some(most)) =
+        if matches!(kind, Kind::Integer(_))
+            && let (Some(range), Some(least), Some(most)) =
                 (self.range(x), self.as_integer(low), self.as_integer(high))
-            {
-                if range.0 >= least && range.1 <= most {
-                    return Some(x.clone());
-                }
-                if least <= most && range.1 <= least {
-                    return Some(low.clone());
-                }
-                if least <= most && range.0 >= most {
-                    return Some(high.clone());
-                }
+        {
+            if range.0 >= least && range.1 <= most {
+                return Some(x.clone());
+            }
+            if least <= most && range.1 <= least {
+                return Some(low.clone());
+            }
+            if least <= most && range.0 >= most {
+                return Some(high.clone());
             }
         }
         self.map(Map::Clamp, kind, &[x.clone(), low.clone(), high.clone()])
@@ -234,10 +234,10 @@ impl Terms {
     fn is_equal(&mut self, kind: Kind, a: &View, b: &View) -> Option<View> {
         let one = self.subtract(kind, a, b)?;
         let other = self.subtract(kind, b, a)?;
-        if let Some((low, high)) = self.range(&one) {
-            if low > 0 || high < 0 || (low, high) == (0, 0) {
-                return Some(self.truth(low == 0 && high == 0));
-            }
+        if let Some((low, high)) = self.range(&one)
+            && (low > 0 || high < 0 || (low, high) == (0, 0))
+        {
+            return Some(self.truth(low == 0 && high == 0));
         }
         let difference = if one.term <= other.term { one } else { other };
         self.map(Map::IsZero, Kind::Bool, &[difference])

@@ -93,10 +93,10 @@ impl Terms {
         if (start == 0 && limit == size && stride == 1) || !view.uses(slot) {
             return Some(view.clone());
         }
-        if let Some(linear) = self.as_linear(view) {
-            if let Some(view) = self.slice_linear(&linear, slot, range, self.kind(view)) {
-                return Some(view);
-            }
+        if let Some(linear) = self.as_linear(view)
+            && let Some(view) = self.slice_linear(&linear, slot, range, self.kind(view))
+        {
+            return Some(view);
         }
         if let Some(view) = self.slice_of_piece(view, slot, range) {
             return Some(view);

@@ -5,6 +5,7 @@
 //! | a reduction of a reduction is one reduction | the same operation |
 //! | `sum of (x + y)` = `sum of x + sum of y` | |
 //! | `sum over i of a * x` = `a * sum over i of x` | `a` does not depend on `i` |
+//! | `sum over i, j of a * x` = `sum over i of a * sum over j of x` | `a` does not depend on `j` |
 //! | `sum over i of x` = `n * x` | `x` does not depend on `i`, which has `n` values |
 //! | `max over i of x` = `x`, likewise for other idempotent operations | `x` does not depend on `i` |
 
@@ -25,6 +26,10 @@ impl Terms {
     /// Reduces a view over slots.
     pub(crate) fn reduce(&mut self, join: Join, kind: Kind, view: &View, slots: &[Reduced]) -> Option<View> {
         let slots: Vec<Reduced> = slots.iter().copied().filter(|&(_, size)| size > 1).collect();
+        if self.node(view.term).op == Op::Reduce(join) {
+            let opened = self.opened(view)?;
+            return self.reduce(join, kind, &opened.inner, &[slots, opened.slots].concat());
+        }
         let uses = |view: &View| view.digits().any(|digit| slots.iter().any(|&(slot, _)| slot == digit.slot));
         if join == Join::Add {
             match self.node(view.term).op {
@@ -42,14 +47,17 @@ impl Terms {
                         outside.push(self.reduce(join, kind, &inside, &slots)?);
                         return self.join(Join::Mul, kind, &outside);
                     }
+                    if let Some(view) = self.eliminated(kind, &inside, &slots) {
+                        return Some(view);
+                    }
                 }
                 _ => {}
             }
         }
-        if uses(view) {
-            if let Some(view) = self.reduce_pieces(join, kind, view, &slots) {
-                return Some(view);
-            }
+        if uses(view)
+            && let Some(view) = self.reduce_pieces(join, kind, view, &slots)
+        {
+            return Some(view);
         }
         // Positions on which the view does not depend.
         let mut unused = 1u64;
@@ -76,7 +84,7 @@ impl Terms {
             Join::Mul | Join::Xor if unused == 1 => 1,
             Join::Mul | Join::Xor => return None,
         };
-        let reduced = if uses(view) { self.reduction(join, kind, view, slots)? } else { view.clone() };
+        let reduced = if uses(view) { self.reduction(join, kind, view, &slots)? } else { view.clone() };
         if repeats == 1 {
             return Some(reduced);
         }
@@ -84,16 +92,57 @@ impl Terms {
         self.mul(kind, &factor, &reduced)
     }
 
-    /// A reduction over slots on which the view depends.
-    fn reduction(&mut self, join: Join, kind: Kind, view: &View, mut slots: Vec<Reduced>) -> Option<View> {
-        let mut inner = view.clone();
-        if self.node(view.term).op == Op::Reduce(join) {
-            let opened = self.opened(view)?;
-            slots.extend(opened.slots);
-            inner = opened.inner;
+    /// Sums products one variable after the other: `sum over i, j of a[i] * x[i, j]` is `sum over i of a[i] * sum over j of x[i, j]`. `None`
+    /// if every factor depends on every position.
+    fn eliminated(&mut self, kind: Kind, factors: &[View], slots: &[Reduced]) -> Option<View> {
+        // Parts of the positions, and the factors that depend on each.
+        let mut parts: Vec<(Digit, Vec<usize>)> = Vec::new();
+        for &(slot, size) in slots {
+            let own = || factors.iter().flat_map(View::digits).filter(move |digit| digit.slot == slot);
+            let bounds = own().flat_map(|digit| [digit.stride, digit.end()]).chain([1, size]).collect();
+            for pair in crate::terms::chain(bounds)?.windows(2).rev() {
+                let &[low, high] = pair else { continue };
+                let covers = |digit: Digit| digit.slot == slot && digit.stride <= low && high <= digit.end();
+                let users = (0..factors.len()).filter(|&at| factors[at].digits().any(covers)).collect();
+                parts.push((Digit { slot, stride: low, size: high / low }, users));
+            }
         }
-        let slots: Vec<u32> = slots.into_iter().map(|(slot, _)| slot).collect();
-        self.build(Op::Reduce(join), kind, &[inner], &slots, &[])
+        let (_, fewest) = parts.iter().min_by_key(|(_, users)| users.len())?;
+        let fewest = fewest.clone();
+        if fewest.is_empty() || fewest.len() == factors.len() {
+            return None;
+        }
+        // Each part becomes a slot of its own.
+        let own: Vec<(Digit, u32)> = parts.iter().map(|&(part, _)| (part, self.fresh())).collect();
+        let number = |slot: u32| -> Digits {
+            let mut number = Digits::new();
+            let parts = own.iter().filter(|(part, _)| part.slot == slot);
+            parts.for_each(|&(part, new)| crate::terms::push(&mut number, Digit::all(new, part.size)));
+            number
+        };
+        let numbers: Vec<(u32, Digits)> = slots.iter().map(|&(slot, _)| (slot, number(slot))).collect();
+        let place = |slot: u32| numbers.iter().find(|(old, _)| *old == slot).map(|(_, number)| &number[..]);
+        let moved: Option<Vec<View>> = factors.iter().map(|factor| factor.moved(place)).collect();
+        let moved = moved?;
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        for ((part, users), &(_, slot)) in parts.iter().zip(&own) {
+            let list = if *users == fewest { &mut first } else { &mut second };
+            list.push((slot, part.size));
+        }
+        let (inside, outside): (Vec<usize>, Vec<usize>) =
+            (0..moved.len()).partition(|at| fewest.contains(at));
+        let take = |list: &[usize]| -> Vec<View> { list.iter().map(|&at| moved[at].clone()).collect() };
+        let inside = self.join(Join::Mul, kind, &take(&inside))?;
+        let mut product = take(&outside);
+        product.push(self.reduce(Join::Add, kind, &inside, &first)?);
+        let product = self.join(Join::Mul, kind, &product)?;
+        self.reduce(Join::Add, kind, &product, &second)
+    }
+
+    /// A reduction over slots on which the view depends.
+    fn reduction(&mut self, join: Join, kind: Kind, view: &View, slots: &[Reduced]) -> Option<View> {
+        let slots: Vec<u32> = slots.iter().map(|&(slot, _)| slot).collect();
+        self.build(Op::Reduce(join), kind, std::slice::from_ref(view), &slots, &[])
     }
 
     /// The argument of a reduction, whose reduced variables become fresh slots.

@@ -188,10 +188,10 @@ impl Eval<'_, '_> {
         }
         // The source as a function of the target.
         let linear = Linear::fit(&sources, DEVICE).and_then(|linear| linear.merged());
-        if let Some(number) = linear.as_ref().and_then(|linear| permutation(linear, self.devices.count)) {
-            if let Some(view) = view.moved(|old| (old == DEVICE).then_some(&number[..])) {
-                return Ok(view);
-            }
+        if let Some(number) = linear.as_ref().and_then(|linear| permutation(linear, self.devices.count))
+            && let Some(view) = view.moved(|old| (old == DEVICE).then_some(&number[..]))
+        {
+            return Ok(view);
         }
         if !view.uses(DEVICE) && sources.iter().all(|&source| source >= 0) {
             return Ok(view);

@@ -152,11 +152,11 @@ impl Eval<'_, '_> {
             let (low, high) =
                 (self.terms.integer(integers, 0), self.terms.integer(integers, (size - window) as i64));
             let index = self.terms.clamp(integers, &low, &index, &high).or_stop()?;
-            if let Some(start) = self.terms.as_linear(&index).filter(|_| window == 1) {
-                if let Some(found) = self.terms.slice_at(&value, slot, size, 1, &start) {
-                    value = found;
-                    continue;
-                }
+            if let Some(start) = self.terms.as_linear(&index).filter(|_| window == 1)
+                && let Some(found) = self.terms.slice_at(&value, slot, size, 1, &start)
+            {
+                value = found;
+                continue;
             }
             let test = self.equals(kind, (slot, size), result.map(|slot| (slot, window)), &index)?;
             let product = self.terms.mul(kind, &test, &value).or_stop()?;
@@ -218,8 +218,8 @@ impl Eval<'_, '_> {
         let is_window =
             |dim: u32| !spec.inserted_window_dims.contains(&dim) && !spec.input_batching_dims.contains(&dim);
         let windows: Vec<u32> = (0..sizes.len() as u32).filter(|&dim| is_window(dim)).collect();
-        // Indexed dimensions: the slot of the position in the window, if it is not one element.
-        let mut indexed: Vec<(u32, Option<(u32, u64)>, usize)> = Vec::new();
+        // Indexed dimensions, and the component of the index of each.
+        let mut indexed: Vec<(u32, usize)> = Vec::new();
         for (&dim, &update_dim) in windows.iter().zip(&spec.update_window_dims) {
             let (size, window) = (sizes[dim as usize], update_sizes[update_dim as usize]);
             let component = spec.scatter_dims_to_operand_dims.iter().position(|&d| d == dim);
@@ -228,12 +228,12 @@ impl Eval<'_, '_> {
                 None => return Stop::rule("a scatter into a part of a dimension that is not indexed"),
                 // A window that does not fit is dropped as a whole: an equation for each position cannot express this.
                 Some(_) if window != 1 => return Stop::rule("a scatter of windows"),
-                Some(at) => indexed.push((dim, None, at)),
+                Some(at) => indexed.push((dim, at)),
             }
         }
         for (at, &dim) in spec.scatter_dims_to_operand_dims.iter().enumerate() {
             if !is_window(dim) {
-                indexed.push((dim, None, at));
+                indexed.push((dim, at));
             }
         }
         let own = self.terms.fresh();
@@ -245,9 +245,9 @@ impl Eval<'_, '_> {
             _ => place(slot).and_then(|at| row_slots.get(at)).copied().unwrap_or(slot),
         });
         let mut value = update.renamed(|slot| slots.get(slot as usize).copied().unwrap_or(slot));
-        for (dim, window, at) in indexed {
+        for (dim, at) in indexed {
             let index = self.component(&indices, own, length, at)?;
-            let test = self.equals(kind, (dim, sizes[dim as usize]), window, &index)?;
+            let test = self.equals(kind, (dim, sizes[dim as usize]), None, &index)?;
             value = self.terms.mul(kind, &test, &value).or_stop()?;
         }
         self.terms.reduce(Join::Add, kind, &value, &summed).or_stop()

@@ -106,14 +106,11 @@ impl Eval<'_, '_> {
         for &dim in &cut {
             bounds.push((dim, self.start(&starts[dim], sizes[dim], counts[dim])?));
         }
-        if let [(dim, start)] = bounds.as_slice() {
-            if let Some(start) = self.terms.as_integer(start) {
-                let (slot, size, count) = (*dim as u32, sizes[*dim], counts[*dim]);
-                return self
-                    .terms
-                    .update(kind, slot, [operand, update], [start as u64, count, size])
-                    .or_stop();
-            }
+        if let [(dim, start)] = bounds.as_slice()
+            && let Some(start) = self.terms.as_integer(start)
+        {
+            let (slot, size, count) = (*dim as u32, sizes[*dim], counts[*dim]);
+            return self.terms.update(kind, slot, [operand, update], [start as u64, count, size]).or_stop();
         }
         // The update at a position that is in range, else the operand.
         let (mut value, mut tests) = (update.clone(), Vec::new());

@@ -301,15 +301,13 @@ fn report(
     };
     let mut is_refuted = false;
     for (at, output) in outputs.iter().enumerate() {
-        let (found, needed) = match output {
+        let (found, needed, own) = match output {
             Output::Proven => continue,
-            Output::Refuted { found, needed } => {
-                is_refuted = true;
-                (found, needed)
-            }
-            Output::Open { found, needed } => (found, needed),
+            Output::Refuted { found, needed } => (found, needed, true),
+            Output::Open { found, needed } => (found, needed, false),
         };
-        for place in places(eval, original, origins, returned.get(at).copied(), (found, needed)) {
+        is_refuted |= own;
+        for place in places(eval, original, origins, returned.get(at).copied(), (found, needed), own) {
             match report
                 .places
                 .iter_mut()
@@ -382,7 +380,9 @@ fn places(
     origins: &[Option<OpId>],
     root: Option<ValueId>,
     (found, needed): (&str, &str),
+    is_refuted: bool,
 ) -> Vec<Place> {
+    let reason = is_refuted.then_some(found);
     let module = eval.module;
     let is_matched =
         |value: ValueId| eval.values[value.index()].as_ref().is_some_and(|view| eval.is_original(view));
@@ -403,8 +403,12 @@ fn places(
             Status::Unknown(reason) => places.push(place("unknown".to_owned(), reason.clone())),
             Status::Known if starts && !data.results.is_empty() => {
                 let view = eval.values[data.results[0].index()].as_ref();
-                let shown = view.map(|view| describe::view(eval.terms, view, original, origins));
-                places.push(place(shown.unwrap_or_default(), needed.to_owned()));
+                let shown = match (reason, view) {
+                    (Some(reason), _) => reason.to_owned(),
+                    (None, Some(view)) => describe::view(eval.terms, view, original, origins),
+                    (None, None) => String::new(),
+                };
+                places.push(place(shown, needed.to_owned()));
             }
             Status::Known | Status::Unused => {}
         }

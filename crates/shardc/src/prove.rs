@@ -41,7 +41,9 @@ pub fn prove(
 
 /// Converts a manifest.
 fn boundary(manifest: &Manifest) -> Result<Boundary, Error> {
-    let blocks = |list: &[TensorInfo]| list.iter().map(|tensor| block(tensor, manifest)).collect();
+    let blocks = |list: &[TensorInfo]| {
+        list.iter().map(|tensor| block(tensor, manifest)).collect::<Result<Vec<_>, _>>()
+    };
     Ok(Boundary {
         are_partitions: manifest.spmd_mode == "partition",
         device_ids: manifest.mesh.device_ids.clone(),

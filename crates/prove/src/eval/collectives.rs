@@ -171,21 +171,31 @@ impl Eval<'_, '_> {
         Ok(results)
     }
 
+    /// The source of each device in a permute; -1 if it receives zeros.
+    fn sources(&self, spec: &CollectiveSpec) -> Option<Vec<i64>> {
+        let mut sources = vec![-1i64; self.devices.count as usize];
+        for pair in self.positions(&spec.groups).iter() {
+            let (source, target) = pair.pair()?;
+            *sources.get_mut(usize::try_from(target).ok()?)? = source;
+        }
+        sources.iter().all(|&source| source < self.devices.count as i64).then_some(sources)
+    }
+
+    /// The source of a device in a permute, if it has one. `None` if the pairs do not list devices.
+    pub(super) fn source(&self, spec: &CollectiveSpec, device: u64) -> Option<Option<u64>> {
+        if !self.lists_devices(spec, false) {
+            return None;
+        }
+        let sources = self.sources(spec)?;
+        Some(u64::try_from(*sources.get(device as usize)?).ok())
+    }
+
     fn permuted(&mut self, op: OpId, at: usize, spec: &CollectiveSpec) -> Result<View, Stop> {
         let view = self.value(self.module.ops[op].operands[at])?;
         if !self.lists_devices(spec, false) {
             return Stop::rule("pairs that do not list the devices of this mode");
         }
-        let count = self.devices.count as usize;
-        let mut sources = vec![-1i64; count];
-        for pair in self.positions(&spec.groups).iter() {
-            let target =
-                pair.pair().and_then(|(source, target)| Some((source, usize::try_from(target).ok()?)));
-            match target.and_then(|(source, target)| Some((source, sources.get_mut(target)?))) {
-                Some((source, entry)) => *entry = source,
-                None => return Stop::rule("pairs with an unknown device"),
-            }
-        }
+        let Some(sources) = self.sources(spec) else { return Stop::rule("pairs with an unknown device") };
         // The source as a function of the target.
         let linear = Linear::fit(&sources, DEVICE).and_then(|linear| linear.merged());
         if let Some(number) = linear.as_ref().and_then(|linear| permutation(linear, self.devices.count))

@@ -38,7 +38,7 @@ fn number(dtype: DType, bytes: &[u8]) -> Option<Scalar> {
     Some(Scalar::Real(real))
 }
 
-fn integer(dtype: DType, bytes: &[u8]) -> Option<i64> {
+pub(super) fn integer(dtype: DType, bytes: &[u8]) -> Option<i64> {
     let is_signed = match dtype.class() {
         DTypeClass::Signed => true,
         DTypeClass::Unsigned | DTypeClass::Bool => false,

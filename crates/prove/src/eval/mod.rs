@@ -7,6 +7,7 @@ mod collectives;
 mod contract;
 mod control;
 mod elements;
+mod exchange;
 mod generic;
 mod indexing;
 mod movement;
@@ -81,6 +82,8 @@ pub(crate) struct Eval<'m, 't> {
     /// The view of each value; the latest if it is in a loop or in a function that is called several times.
     pub(crate) values: Vec<Option<View>>,
     pub(crate) status: Vec<Status>,
+    /// The values of the devices, for values that digits do not describe.
+    cases: Vec<Option<exchange::Cases>>,
     /// For the partitioned program: the number of terms of the original.
     pub(crate) known_terms: usize,
     /// Whether each operation computed only terms of the original, in all its evaluations.
@@ -109,6 +112,7 @@ impl<'m, 't> Eval<'m, 't> {
             devices,
             values: vec![None; module.values.len()],
             status: vec![Status::Unused; module.ops.len()],
+            cases: vec![None; module.values.len()],
             known_terms,
             matched: vec![true; module.ops.len()],
             steps: 0,
@@ -125,7 +129,7 @@ impl<'m, 't> Eval<'m, 't> {
         }
         self.depth += 1;
         for (&param, view) in module.regions[region].args.iter().zip(args) {
-            self.values[param.index()] = Some(view);
+            self.define(param, view);
         }
         let mut results = Vec::new();
         for &op in &module.regions[region].ops {
@@ -162,6 +166,15 @@ impl<'m, 't> Eval<'m, 't> {
             Err(stop) => return Err(stop),
         };
         self.depth = depth;
+        for &result in results {
+            self.cases[result.index()] = None;
+        }
+        let mut views = views;
+        if let [view] = views.as_mut_slice()
+            && let Some(found) = self.exchange(op, view)
+        {
+            *view = found;
+        }
         let known = self.known_terms;
         if views.iter().any(|view| view.term.0 as usize >= known) {
             self.matched[op.index()] = false;
@@ -170,6 +183,11 @@ impl<'m, 't> Eval<'m, 't> {
             self.values[result.index()] = Some(view);
         }
         Ok(())
+    }
+
+    fn define(&mut self, value: ValueId, view: View) {
+        self.cases[value.index()] = None;
+        self.values[value.index()] = Some(view);
     }
 
     fn unknown(&mut self, op: OpId, reason: String) -> Vec<View> {
@@ -272,6 +290,7 @@ impl<'m, 't> Eval<'m, 't> {
             }
             OpKind::Reshape => self.reshape(op).map(one),
             OpKind::Slice(spec) => self.slice(op, spec).map(one),
+            OpKind::Pad(spec) => self.pad(op, spec).map(one),
             OpKind::Concatenate { dim } => self.concatenate(op, *dim).map(one),
             OpKind::DynamicSlice { sizes } => self.dynamic_slice(op, sizes).map(one),
             OpKind::DynamicUpdateSlice => self.dynamic_update_slice(op).map(one),

@@ -1,6 +1,6 @@
 //! Operations that move elements: reshape, slices, concatenation, updates.
 
-use shardc_ir::{OpId, SliceSpec};
+use shardc_ir::{OpId, PadSpec, SliceSpec};
 
 use super::{Eval, OrStop, Stop};
 use crate::algebra::Range;
@@ -13,7 +13,45 @@ fn number(digits: &[Digit]) -> Digits {
     number
 }
 
+/// The position in each dimension before a reshape, as digits of the dimensions after it.
+pub(super) fn reshape_numbers(from: &[u64], to: &[u64]) -> Option<Vec<Digits>> {
+    let position: Vec<Digit> = to.iter().zip(0u32..).map(|(&size, dim)| Digit::all(dim, size)).collect();
+    let mut stride: u64 = from.iter().product();
+    let place = |&size: &u64| {
+        stride /= size;
+        let mut number = Digits::new();
+        crate::terms::replace(Digit { slot: 0, stride, size }, &position, &mut number)?;
+        Some(number)
+    };
+    from.iter().map(place).collect()
+}
+
 impl Eval<'_, '_> {
+    /// A pad without interior padding is a concatenation.
+    pub(super) fn pad(&mut self, op: OpId, spec: &PadSpec) -> Result<View, Stop> {
+        let data = &self.module.ops[op];
+        if spec.interior.iter().any(|&count| count != 0) {
+            return Ok(self.generic(op)?.remove(0));
+        }
+        let (mut view, fill) = (self.value(data.operands[0])?, self.value(data.operands[1])?);
+        let kind = self.kind(data.results[0]);
+        for (dim, &size) in self.sizes(data.operands[0]).iter().enumerate() {
+            let slot = dim as u32;
+            let [low, high] = [spec.low[dim], spec.high[dim]];
+            let (start, limit) = ((-low).max(0) as u64, size - (-high).max(0) as u64);
+            if start >= limit {
+                return Stop::rule("a pad that removes all elements");
+            }
+            view = self.terms.slice(&view, slot, Range { size, start, limit, stride: 1 }).or_stop()?;
+            let parts = [(fill.clone(), low), (view.clone(), (limit - start) as i64), (fill.clone(), high)];
+            let parts = parts.into_iter().filter(|(_, length)| *length > 0);
+            let (views, lengths): (Vec<View>, Vec<u64>) =
+                parts.map(|(view, length)| (view, length as u64)).unzip();
+            view = self.terms.concatenate(kind, slot, &views, &lengths).or_stop()?;
+        }
+        Ok(view)
+    }
+
     pub(super) fn reshape(&mut self, op: OpId) -> Result<View, Stop> {
         let data = &self.module.ops[op];
         let view = self.value(data.operands[0])?;

@@ -62,6 +62,7 @@ fn run(command: &Command, ui: &Ui) -> Result<ExitCode> {
         Command::Memory(args) => commands::memory::run(args, ui),
         Command::Propagate(args) => commands::propagate::run(args, ui),
         Command::Lint(args) => commands::lint::run(args, ui),
+        Command::Prove(args) => commands::prove::run(args, ui),
         Command::Verify(args) => commands::verify::run(args, ui),
         Command::Run(args) => commands::run::run(args, ui),
         Command::Launch(args) => commands::launch::run(args, ui),

@@ -78,6 +78,7 @@ mod manifest;
 pub mod page;
 pub mod passes;
 pub mod plan;
+pub mod prove;
 #[cfg(feature = "graph")]
 mod report;
 pub mod rules;

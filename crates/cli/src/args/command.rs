@@ -10,7 +10,7 @@ use super::checkpoint::CheckpointArgs;
 use super::derivative::DerivativeArgs;
 use super::device::{CompileArgs, RunArgs, VerifyArgs};
 use super::launch::LaunchArgs;
-use super::look::{DiffArgs, ExplainArgs, LintArgs, LspArgs, OpsArgs, SnapshotArgs};
+use super::look::{DiffArgs, ExplainArgs, LintArgs, LspArgs, OpsArgs, ProveArgs, SnapshotArgs};
 use super::opt::OptArgs;
 use super::partition::{MemoryArgs, PartitionArgs, PropagateArgs};
 use super::plan::PlanArgs;
@@ -40,6 +40,13 @@ pub(crate) enum Command {
         Output: the findings, each with its source line, rule and hint, followed by their total. \
         Exit code: 0 no findings or only warnings, 1 a denied rule has findings or the program was rejected, 2 wrong usage.")]
     Lint(LintArgs),
+    /// Prove that a partitioned program computes what the original computes
+    #[command(after_help = "Examples:\n  shardc partition step.mlir -o out.mlir --manifest out.json\n  \
+        shardc prove step.mlir out.mlir out.json\n  shardc prove step.mlir out.mlir out.json --no-test --format json\n\n\
+        Output: the verdict, the places that are not proven, with what the value is and what is needed, and the number of operations \
+        that are proven. A proof holds in exact arithmetic for all inputs. If it is not complete, both programs run on random inputs in \
+        exact arithmetic. Exit code: 0 proven, or equal in the test; 1 refuted, not decided, or a program was rejected; 2 wrong usage.")]
+    Prove(ProveArgs),
     /// Run a program on one device and partitioned on several, and compare every output
     #[command(after_help = "Examples:\n  shardc verify step.mlir --seed 7\n  \
         shardc verify exported.mlir --dim b=64 --mesh data=8 --spec x=data,-\n  \

@@ -128,6 +128,19 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct ProveArgs {
+    /// The original program: StableHLO as text, MLIR bytecode or a portable artifact; - for standard input
+    pub(crate) original: PathBuf,
+    /// The partitioned program
+    pub(crate) partitioned: PathBuf,
+    /// The manifest that `shardc partition --manifest` wrote
+    pub(crate) manifest: PathBuf,
+    /// Do not run the programs on random inputs if the proof is not complete
+    #[arg(long)]
+    pub(crate) no_test: bool,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct LintArgs {
     /// The program: StableHLO as text, MLIR bytecode or a portable artifact; - for standard input
     #[arg(required_unless_present = "list")]

@@ -25,7 +25,7 @@ pub(crate) use device::{
     CompileArgs, DeviceArgs, EngineKind, PluginFileArgs, RunArgs, StateArgs, VerifyArgs,
 };
 pub(crate) use launch::LaunchArgs;
-pub(crate) use look::{DiffArgs, ExplainArgs, LintArgs, LspArgs, OpsArgs, SnapshotArgs};
+pub(crate) use look::{DiffArgs, ExplainArgs, LintArgs, LspArgs, OpsArgs, ProveArgs, SnapshotArgs};
 pub(crate) use opt::{Expect, OptArgs, normalized};
 pub(crate) use partition::{MemoryArgs, PartitionArgs, PropagateArgs, Rules};
 pub(crate) use plan::PlanArgs;

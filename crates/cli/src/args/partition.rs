@@ -44,6 +44,9 @@ pub(crate) struct PartitionArgs {
     /// Print the values that are live at the estimated memory peak, with their source lines
     #[arg(long)]
     pub(crate) at_peak: bool,
+    /// Prove that the partitioned program computes what the program computes, and print what is not proven
+    #[arg(long, conflicts_with = "manual_computation")]
+    pub(crate) prove: bool,
     #[command(flatten)]
     pub(crate) stop: StopArgs,
 }

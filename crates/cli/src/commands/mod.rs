@@ -25,6 +25,7 @@ pub(crate) mod partition;
 pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod propagate;
+pub(crate) mod prove;
 pub(crate) mod run;
 pub(crate) mod snapshot;
 mod sweep;

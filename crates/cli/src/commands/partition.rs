@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::json;
 use shardc::plan::seconds_text;
+use shardc::prove::Verdict;
 use shardc::{Compiler, Output, Stage};
 use shardc_passes::cost::traffic::summarize;
 
-use super::memory;
+use super::{memory, prove};
 use crate::args::{Emit, Mode, PartitionArgs};
 use crate::failure::Failure;
 use crate::job::{self, Ran};
@@ -52,9 +53,21 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     if args.at_peak {
         at_peak(&job.output, ui);
     }
+    let mut code = ExitCode::SUCCESS;
+    if args.prove {
+        let original = Compiler::read(&job.source.bytes).map_err(|error| job.source.explain(&error))?;
+        let report = prove::check(&original, &job.output.module, &job.output.manifest(), true)?;
+        ui.summary(
+            || prove::text(&report, &job.source, ui),
+            || json!({ "proof": prove::document(&report, &job.source) }),
+        );
+        if report.verdict == Verdict::Refuted {
+            code = ExitCode::FAILURE;
+        }
+    }
     // Since the process exits next, freeing the memory of the job would only take time.
     std::mem::forget(job);
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }
 
 /// Returns the partitioned program in the form of the options.

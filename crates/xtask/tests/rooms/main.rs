@@ -32,7 +32,7 @@ const FLOORS: &[&[&str]] = &[
         "shardc-interpreter",
         "shardc-statedict",
     ],
-    &["shardc-cost", "shardc-mlir"],
+    &["shardc-cost", "shardc-mlir", "shardc-prove"],
     &["shardc-passes", "shardc-strategy"],
     &["shardc-graph", "shardc-shardy"],
     &["shardc-nn"],

@@ -1,0 +1,130 @@
+//! `shardc prove`
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use shardc::ir::Module;
+use shardc::prove::{self, Evidence, Options, Place, Report, Verdict};
+use shardc::{Compiler, Manifest};
+
+use crate::args::ProveArgs;
+use crate::failure::usage;
+use crate::source::Source;
+use crate::ui::Ui;
+use crate::ui::table::Table;
+
+/// The most places that are printed as text.
+const SHOWN: usize = 10;
+
+pub(crate) fn run(args: &ProveArgs, ui: &Ui) -> Result<ExitCode> {
+    let original = Source::read(&args.original)?;
+    let partitioned = Source::read(&args.partitioned)?;
+    let manifest = Source::read(&args.manifest)?;
+    let read = |source: &Source| Compiler::read(&source.bytes).map_err(|error| source.explain(&error));
+    let (global, local) = (read(&original)?, read(&partitioned)?);
+    let manifest: Manifest = serde_json::from_slice(&manifest.bytes)
+        .with_context(|| format!("{} is not a manifest of `shardc partition`", manifest.name))?;
+    let report = check(&global, &local, &manifest, !args.no_test)?;
+    ui.result(|| text(&report, &partitioned, ui), || document(&report, &partitioned))?;
+    Ok(match report.verdict {
+        Verdict::Proven | Verdict::Tested => ExitCode::SUCCESS,
+        Verdict::Refuted | Verdict::NotDecided => ExitCode::FAILURE,
+    })
+}
+
+/// Proves a partitioned program.
+pub(crate) fn check(global: &Module, local: &Module, manifest: &Manifest, tests: bool) -> Result<Report> {
+    let mut options = Options::default();
+    if !tests {
+        options.test_work = None;
+    }
+    prove::prove(global, local, manifest, &options).map_err(|error| usage(error.to_string()))
+}
+
+/// The line of a place, if it is in the text.
+fn position(place: &Place, source: &Source) -> Option<String> {
+    let text = source.text();
+    let before = text.get(..place.span.start as usize).filter(|_| place.span.is_some())?;
+    Some(format!("{}:{}", source.name, before.matches('\n').count() + 1))
+}
+
+fn words(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Proven => "proven",
+        Verdict::Tested => "tested",
+        Verdict::Refuted => "refuted",
+        Verdict::NotDecided => "not decided",
+    }
+}
+
+/// The verdict, the first places, and the operations by kind.
+pub(crate) fn text(report: &Report, source: &Source, ui: &Ui) -> String {
+    let outputs = report.outputs.iter().filter(|&&is| is).count();
+    let all = report.outputs.len();
+    let (proven, open) = report
+        .kinds
+        .values()
+        .fold((0, 0), |(proven, open), counts| (proven + counts.proven, open + counts.not_decided));
+    let reason = match (report.verdict, report.evidence, &report.untested) {
+        (Verdict::Proven, ..) => "in exact arithmetic, for all inputs".to_owned(),
+        (Verdict::Tested, ..) => "equal in exact arithmetic for random inputs, but not proven".to_owned(),
+        (Verdict::Refuted, Some(Evidence::Test), _) => "results differ for random inputs".to_owned(),
+        (Verdict::Refuted, ..) => "an output is not what the manifest says".to_owned(),
+        (_, _, Some(reason)) => format!("not tested: {reason}"),
+        (Verdict::NotDecided, _, None) => "not tested".to_owned(),
+    };
+    let mut out = format!("{}: {reason}; outputs proven: {outputs} of {all}\n", words(report.verdict));
+    for place in report.places.iter().take(SHOWN) {
+        let at = position(place, source).map(|at| format!(" at {at}")).unwrap_or_default();
+        let location = place.location.as_ref().map(|at| format!(" ({at})")).unwrap_or_default();
+        let _ = writeln!(out, "{}{at}{location}: {}", place.operation, place.found);
+        let _ = writeln!(out, "  needed: {}", place.needed);
+    }
+    if let more @ 1.. = report.places.len().saturating_sub(SHOWN) {
+        let _ = writeln!(out, "and {more} more places");
+    }
+    if open > 0 {
+        let mut table = Table::new(&["operation", ">proven", ">not decided"]);
+        for (kind, counts) in report.kinds.iter().filter(|(_, counts)| counts.not_decided > 0) {
+            table.row(vec![kind.clone(), counts.proven.to_string(), counts.not_decided.to_string()]);
+        }
+        out.push_str(&ui.table(&table));
+    }
+    let _ = writeln!(out, "operations proven: {proven} of {}", proven + open);
+    out
+}
+
+/// The report as JSON.
+pub(crate) fn document(report: &Report, source: &Source) -> Value {
+    let kinds: serde_json::Map<String, Value> = report
+        .kinds
+        .iter()
+        .map(|(kind, counts)| {
+            (kind.clone(), json!({ "proven": counts.proven, "not_decided": counts.not_decided }))
+        })
+        .collect();
+    let places = report.places.iter().map(|place| {
+        json!({
+            "operation": place.operation,
+            "at": position(place, source),
+            "location": place.location,
+            "found": place.found,
+            "needed": place.needed,
+            "outputs": place.outputs,
+        })
+    });
+    json!({
+        "version": 1,
+        "verdict": words(report.verdict),
+        "evidence": report.evidence.map(|evidence| match evidence {
+            Evidence::Test => "test",
+            Evidence::Relation => "relation",
+        }),
+        "outputs": report.outputs,
+        "operations": kinds,
+        "places": places.collect::<Vec<_>>(),
+        "untested": report.untested,
+    })
+}

@@ -1,0 +1,282 @@
+//! Element-wise operations.
+//!
+//! | rewrite | condition |
+//! |---|---|
+//! | `x - y` = `x + -1 * y`, `-x` = `-1 * x` | |
+//! | `x / y` = `x * inverse(y)` | reals |
+//! | `select(c, x, 0)` = `[c] * x` | numbers; `[c]` is 1 if `c` is true, else 0 |
+//! | `select(c, x, x)` = `x`, `select(true, x, y)` = `x` | |
+//! | `convert(c)` = `[c]` | truth values |
+//! | `[a and b]` = `[a] * [b]` | |
+//! | `x = y` is `x - y = 0` | integers |
+//! | `x < y` is `y > x`, `x > c` is `x >= c + 1` | integers for the latter |
+//! | comparisons, quotients, remainders, extrema of affine functions are computed | ranges decide |
+//! | conversions between float types are the identity | |
+
+use shardc_ir::{BinaryOp, CompareDirection, UnaryOp};
+
+use crate::terms::{Join, Kind, Map, Op, Terms, View};
+
+impl Terms {
+    fn map(&mut self, map: Map, kind: Kind, args: &[View]) -> Option<View> {
+        self.build(Op::Map(map), kind, args, &[], &[])
+    }
+
+    /// Any element-wise operation without rewrites; `text` has its name and attributes.
+    pub(crate) fn other_map(&mut self, text: &str, kind: Kind, args: &[View]) -> Option<View> {
+        self.map(Map::Other(text.into()), kind, args)
+    }
+
+    pub(crate) fn unary(&mut self, op: UnaryOp, kind: Kind, x: &View) -> Option<View> {
+        match op {
+            UnaryOp::Negate => self.negate(kind, x),
+            UnaryOp::Copy => Some(x.clone()),
+            UnaryOp::Square => self.mul(kind, x, x),
+            UnaryOp::Not if kind == Kind::Bool => {
+                if let Some(value) = self.as_integer(x) {
+                    return Some(self.truth(value == 0));
+                }
+                let node = self.node(x.term);
+                if node.op == Op::Map(Map::Unary(UnaryOp::Not)) {
+                    return self.arguments(x)?.pop();
+                }
+                self.map(Map::Unary(op), kind, std::slice::from_ref(x))
+            }
+            _ => self.map(Map::Unary(op), kind, std::slice::from_ref(x)),
+        }
+    }
+
+    pub(crate) fn binary(&mut self, op: BinaryOp, kind: Kind, a: &View, b: &View) -> Option<View> {
+        let pair = [a.clone(), b.clone()];
+        let join = match (op, kind) {
+            (BinaryOp::Add, Kind::Bool) | (BinaryOp::Or | BinaryOp::Maximum, Kind::Bool) => Some(Join::Or),
+            (BinaryOp::Multiply | BinaryOp::And | BinaryOp::Minimum, Kind::Bool) => Some(Join::And),
+            (BinaryOp::Add, _) => Some(Join::Add),
+            (BinaryOp::Multiply, _) => Some(Join::Mul),
+            (BinaryOp::Maximum, Kind::Real | Kind::Integer(_)) => Some(Join::Max),
+            (BinaryOp::Minimum, Kind::Real | Kind::Integer(_)) => Some(Join::Min),
+            (BinaryOp::And, _) => Some(Join::And),
+            (BinaryOp::Or, _) => Some(Join::Or),
+            (BinaryOp::Xor, _) => Some(Join::Xor),
+            _ => None,
+        };
+        if let Some(join) = join {
+            if let Some(view) = self.extreme(join, kind, &pair) {
+                return Some(view);
+            }
+            return self.join(join, kind, &pair);
+        }
+        match (op, kind) {
+            (BinaryOp::Subtract, _) => self.subtract(kind, a, b),
+            (BinaryOp::Divide, Kind::Real) => {
+                let inverse = self.inverse(kind, b)?;
+                self.mul(kind, a, &inverse)
+            }
+            (BinaryOp::Divide | BinaryOp::Remainder, Kind::Integer(_)) => {
+                let linear = self.as_linear(a).zip(self.as_integer(b)).and_then(|(x, by)| {
+                    if op == BinaryOp::Divide { x.quotient(by) } else { x.remainder(by) }
+                });
+                match linear.and_then(|linear| self.linear(&linear, kind)) {
+                    Some(view) => Some(view),
+                    None => self.map(Map::Binary(op), kind, &pair),
+                }
+            }
+            _ => self.map(Map::Binary(op), kind, &pair),
+        }
+    }
+
+    /// The extreme of two integers whose ranges decide it.
+    fn extreme(&mut self, join: Join, kind: Kind, pair: &[View; 2]) -> Option<View> {
+        if !matches!((join, kind), (Join::Max | Join::Min, Kind::Integer(_))) {
+            return None;
+        }
+        let [a, b] = pair;
+        let (x, y) = (self.range(a)?, self.range(b)?);
+        let is_first = match join {
+            Join::Max if x.0 >= y.1 => true,
+            Join::Min if x.1 <= y.0 => true,
+            Join::Max if y.0 >= x.1 => false,
+            Join::Min if y.1 <= x.0 => false,
+            _ => return None,
+        };
+        Some(if is_first { a.clone() } else { b.clone() })
+    }
+
+    /// The multiplicative inverse.
+    fn inverse(&mut self, kind: Kind, x: &View) -> Option<View> {
+        if self.as_integer(x).is_some_and(|value| value.abs() == 1) {
+            return Some(x.clone());
+        }
+        if self.node(x.term).op == Op::Map(Map::Inverse) {
+            return self.arguments(x)?.pop();
+        }
+        self.map(Map::Inverse, kind, std::slice::from_ref(x))
+    }
+
+    /// One if a truth value is true, else zero.
+    pub(crate) fn indicator(&mut self, kind: Kind, test: &View) -> Option<View> {
+        if let Some(value) = self.as_integer(test) {
+            return Some(self.integer(kind, value));
+        }
+        if self.node(test.term).op == Op::Join(Join::And) {
+            let args = self.arguments(test)?;
+            let all: Option<Vec<View>> = args.iter().map(|arg| self.indicator(kind, arg)).collect();
+            return self.join(Join::Mul, kind, &all?);
+        }
+        self.map(Map::Indicator, kind, std::slice::from_ref(test))
+    }
+
+    /// Converts elements to another kind.
+    pub(crate) fn convert(&mut self, kind: Kind, x: &View) -> Option<View> {
+        let from = self.kind(x);
+        if from == kind {
+            return Some(x.clone());
+        }
+        if from == Kind::Bool {
+            return self.indicator(kind, x);
+        }
+        if kind != Kind::Bool
+            && from != Kind::Complex
+            && let Some(view) = self.as_linear(x).and_then(|linear| self.linear(&linear, kind))
+        {
+            return Some(view);
+        }
+        if kind == Kind::Bool {
+            let zero = self.integer(from, 0);
+            return self.compare(CompareDirection::NE, x, &zero, false);
+        }
+        self.map(Map::Convert, kind, std::slice::from_ref(x))
+    }
+
+    pub(crate) fn select(&mut self, kind: Kind, test: &View, a: &View, b: &View) -> Option<View> {
+        if let Some(value) = self.as_integer(test) {
+            return Some(if value != 0 { a.clone() } else { b.clone() });
+        }
+        if a == b {
+            return Some(a.clone());
+        }
+        let (x, y) = (self.as_integer(a), self.as_integer(b));
+        match (kind, x, y) {
+            (Kind::Bool, Some(1), Some(0)) => Some(test.clone()),
+            (Kind::Bool, Some(0), Some(1)) => self.unary(UnaryOp::Not, Kind::Bool, test),
+            (Kind::Bool, _, Some(0)) => self.join(Join::And, kind, &[test.clone(), a.clone()]),
+            (Kind::Bool, Some(1), _) => self.join(Join::Or, kind, &[test.clone(), b.clone()]),
+            (Kind::Bool, ..) => self.map(Map::Select, kind, &[test.clone(), a.clone(), b.clone()]),
+            (_, _, Some(0)) => {
+                let factor = self.indicator(kind, test)?;
+                self.mul(kind, &factor, a)
+            }
+            (_, Some(0), _) => {
+                let inverted = self.unary(UnaryOp::Not, Kind::Bool, test)?;
+                let factor = self.indicator(kind, &inverted)?;
+                self.mul(kind, &factor, b)
+            }
+            _ => self.map(Map::Select, kind, &[test.clone(), a.clone(), b.clone()]),
+        }
+    }
+
+    pub(crate) fn clamp(&mut self, kind: Kind, low: &View, x: &View, high: &View) -> Option<View> {
+        if matches!(kind, Kind::Integer(_))
+            && let (Some(range), Some(least), Some(most)) =
+                (self.range(x), self.as_integer(low), self.as_integer(high))
+        {
+            if range.0 >= least && range.1 <= most {
+                return Some(x.clone());
+            }
+            if least <= most && range.1 <= least {
+                return Some(low.clone());
+            }
+            if least <= most && range.0 >= most {
+                return Some(high.clone());
+            }
+        }
+        self.map(Map::Clamp, kind, &[x.clone(), low.clone(), high.clone()])
+    }
+
+    /// Compares elements. `is_plain` is false if the comparison has a type that is not the default of the kind.
+    pub(crate) fn compare(
+        &mut self,
+        direction: CompareDirection,
+        a: &View,
+        b: &View,
+        is_plain: bool,
+    ) -> Option<View> {
+        use CompareDirection as C;
+        let kind = self.kind(a);
+        if !is_plain {
+            return self.map(
+                Map::Other(format!("compare total {direction:?}").into()),
+                Kind::Bool,
+                &[a.clone(), b.clone()],
+            );
+        }
+        let is_integer = matches!(kind, Kind::Integer(_));
+        if is_integer && matches!(direction, C::EQ | C::NE) {
+            let zero = self.is_equal(kind, a, b)?;
+            return if direction == C::EQ { Some(zero) } else { self.unary(UnaryOp::Not, Kind::Bool, &zero) };
+        }
+        let (direction, a, b) = match direction {
+            C::LT => (C::GT, b, a),
+            C::LE => (C::GE, b, a),
+            C::EQ | C::NE | C::GE | C::GT => (direction, a, b),
+        };
+        if is_integer {
+            return self.compare_integers(kind, direction == C::GT, a, b);
+        }
+        let mut pair = [a.clone(), b.clone()];
+        if matches!(direction, C::EQ | C::NE) {
+            pair.sort_by_key(|view| view.term);
+        }
+        self.map(Map::Compare(direction), Kind::Bool, &pair)
+    }
+
+    /// Whether two integers are equal: whether their difference is zero. The difference has the sign with which its term was created first.
+    fn is_equal(&mut self, kind: Kind, a: &View, b: &View) -> Option<View> {
+        let one = self.subtract(kind, a, b)?;
+        let other = self.subtract(kind, b, a)?;
+        if let Some((low, high)) = self.range(&one)
+            && (low > 0 || high < 0 || (low, high) == (0, 0))
+        {
+            return Some(self.truth(low == 0 && high == 0));
+        }
+        let difference = if one.term <= other.term { one } else { other };
+        self.map(Map::IsZero, Kind::Bool, &[difference])
+    }
+
+    /// `a > b` or `a >= b` for integers.
+    fn compare_integers(&mut self, kind: Kind, is_strict: bool, a: &View, b: &View) -> Option<View> {
+        let strict = i64::from(is_strict);
+        if let (Some(x), Some(y)) = (self.range(a), self.range(b)) {
+            if x.0 >= y.1.saturating_add(strict) {
+                return Some(self.truth(true));
+            }
+            if x.1 < y.0.saturating_add(strict) {
+                return Some(self.truth(false));
+            }
+        }
+        // `a - b - strict >= 0`, with a difference of 64 bits.
+        let difference = self
+            .as_linear(a)
+            .zip(self.as_linear(b))
+            .and_then(|(x, y)| x.plus(&y, -1)?.plus(&super::Linear::constant(strict), -1));
+        if let Some(view) =
+            difference.and_then(|linear| self.linear(&linear, Kind::Integer(shardc_ir::DType::I64)))
+        {
+            let zero = self.integer(Kind::Integer(shardc_ir::DType::I64), 0);
+            return self.map(Map::Compare(CompareDirection::GE), Kind::Bool, &[view, zero]);
+        }
+        let (mut a, mut b, mut direction) = (a.clone(), b.clone(), CompareDirection::GE);
+        if is_strict {
+            match (self.as_integer(&a), self.as_integer(&b)) {
+                (Some(value), _) if Terms::fits(kind, value.saturating_sub(1), value) => {
+                    a = self.integer(kind, value - 1);
+                }
+                (_, Some(value)) if Terms::fits(kind, value, value.saturating_add(1)) => {
+                    b = self.integer(kind, value + 1);
+                }
+                _ => direction = CompareDirection::GT,
+            }
+        }
+        self.map(Map::Compare(direction), Kind::Bool, &[a, b])
+    }
+}

@@ -1,0 +1,10 @@
+//! Operations on terms, with rewrites to a normal form. Each rewrite is an equation of exact arithmetic that holds for all sizes.
+
+mod join;
+mod linear;
+mod map;
+mod pieces;
+mod reduce;
+
+pub(crate) use self::linear::Linear;
+pub(crate) use self::pieces::Range;

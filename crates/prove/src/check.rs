@@ -1,0 +1,449 @@
+//! Compares the outputs of the partitioned program with those of the original.
+
+use shardc_ir::{EntityRef, Func, Module, OpId, Region, ValueDef, ValueId};
+
+use crate::boundary::{AxisDigit, Block, Boundary, Combine};
+use crate::eval::{Devices, Eval, Status, Stop};
+use crate::report::{Counts, Error, Evidence, Place, Report, Verdict};
+use crate::terms::{DEVICE, Digit, Digits, Join, Kind, Op, TermId, Terms, View, push};
+use crate::{Options, describe, exact};
+
+/// What is known about an output.
+enum Output {
+    Proven,
+    Refuted { found: String, needed: String },
+    Open { found: String, needed: String },
+}
+
+fn digits(axes: &[AxisDigit]) -> impl Iterator<Item = Digit> {
+    axes.iter().map(|axis| Digit { slot: DEVICE, stride: axis.stride, size: axis.size })
+}
+
+/// The positions of a global dimension in terms of the device and the local position.
+fn number(block: &Block, dim: usize) -> Digits {
+    let mut number = Digits::new();
+    digits(&block.axes[dim]).for_each(|digit| push(&mut number, digit));
+    push(&mut number, Digit::all(dim as u32, block.local[dim]));
+    number
+}
+
+fn entry<'m>(module: &'m Module, name: &'static str) -> Result<(&'m Func, &'m Region), Error> {
+    let func = module.entry().map(|func| &module.funcs[func]).ok_or(Error::NoEntry(name))?;
+    let body = func.body.ok_or(Error::NoEntry(name))?;
+    Ok((func, &module.regions[body]))
+}
+
+/// Checks that the boundary describes the types of both programs.
+fn check_boundary(original: &Module, partitioned: &Module, boundary: &Boundary) -> Result<(), Error> {
+    let fault = |text: String| Err(Error::Boundary(text));
+    let devices = boundary.device_ids.len() as u64;
+    if devices == 0 {
+        return fault("the boundary has no devices".to_owned());
+    }
+    let ((global, _), (local, _)) = (entry(original, "original")?, entry(partitioned, "partitioned")?);
+    for (what, blocks, global, local) in [
+        ("inputs", &boundary.inputs, &global.params, &local.params),
+        ("outputs", &boundary.outputs, &global.results, &local.results),
+    ] {
+        if blocks.len() != global.len() || blocks.len() != local.len() {
+            let (ours, one, two) = (blocks.len(), global.len(), local.len());
+            return fault(format!("the manifest has {ours} {what}, the original {one}, the partition {two}"));
+        }
+        for (at, block) in blocks.iter().enumerate() {
+            let shape = |module: &Module, ty| -> Vec<u64> {
+                let shape = module.types.shape_of(ty);
+                shape.map_or_else(Vec::new, |shape| shape.iter().map(|&size| size.max(0) as u64).collect())
+            };
+            let shapes = [shape(original, global[at]), shape(partitioned, local[at])];
+            let axes = block.axes.iter().flatten().chain(&block.unreduced);
+            let fits = |axis: &AxisDigit| {
+                let end = axis.stride.checked_mul(axis.size);
+                axis.stride > 0 && end.is_some_and(|end| end > 0 && devices.is_multiple_of(end))
+            };
+            let covers = |dim: usize| block.shards(dim).saturating_mul(block.local[dim]) >= block.global[dim];
+            if shapes != [block.global.clone(), block.local.clone()]
+                || block.axes.len() != block.global.len()
+                || !axes.into_iter().all(fits)
+                || !(0..block.axes.len()).all(covers)
+            {
+                return fault(format!("block {at} of the {what} does not fit the types of the programs"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The parameters of the partitioned program.
+fn parameters(
+    terms: &mut Terms,
+    module: &Module,
+    blocks: &[Block],
+    params: &[ValueId],
+    devices: u64,
+) -> Vec<View> {
+    let mut views = Vec::new();
+    for (at, (block, &param)) in blocks.iter().zip(params).enumerate() {
+        let kind = module.stored(param).map_or(Kind::Bool, |ty| Kind::of(ty.dtype));
+        let numbers: Vec<Digits> = (0..block.axes.len()).map(|dim| number(block, dim)).collect();
+        let is_uneven = (0..block.axes.len()).any(|dim| block.is_uneven(dim));
+        views.push(if is_uneven || !block.unreduced.is_empty() {
+            let mut index = whole(module, param);
+            let mut device = Digits::new();
+            push(&mut device, Digit::all(DEVICE, devices));
+            index.push(device);
+            terms.unknown(kind, index)
+        } else {
+            terms.leaf(Op::Param(at as u32), kind, numbers)
+        });
+    }
+    views
+}
+
+fn whole(module: &Module, param: ValueId) -> Vec<Digits> {
+    let sizes = module.shape(param).iter().zip(0u32..);
+    let one = |(&size, dim): (&i64, u32)| {
+        let mut number = Digits::new();
+        push(&mut number, Digit::all(dim, size.max(1) as u64));
+        number
+    };
+    sizes.map(one).collect()
+}
+
+fn evaluate(
+    eval: &mut Eval<'_, '_>,
+    region: shardc_ir::RegionId,
+    args: Vec<View>,
+) -> Result<Option<Vec<View>>, Error> {
+    match eval.region(region, args) {
+        Ok(results) => Ok(Some(results)),
+        Err(Stop::Interrupted(reason)) => Err(Error::Interrupted(reason)),
+        Err(Stop::NoRule(_) | Stop::TooLong) => Ok(None),
+    }
+}
+
+/// Decides whether the partitioned program computes what the original computes.
+///
+/// # Errors
+/// The programs have no entry functions, the boundary does not describe them, or the check is interrupted.
+pub fn prove(
+    original: &Module,
+    partitioned: &Module,
+    boundary: &Boundary,
+    options: &Options,
+) -> Result<Report, Error> {
+    check_boundary(original, partitioned, boundary)?;
+    let mut terms = Terms::default();
+    let (global, global_body) = entry(original, "original")?;
+    let (local, local_body) = entry(partitioned, "partitioned")?;
+    let (Some(global_region), Some(local_region)) = (global.body, local.body) else {
+        return Err(Error::NoEntry("partitioned"));
+    };
+    let mut params = Vec::new();
+    for (at, &param) in global_body.args.iter().enumerate() {
+        let kind = original.stored(param).map_or(Kind::Bool, |ty| Kind::of(ty.dtype));
+        params.push(terms.leaf(Op::Param(at as u32), kind, whole(original, param)));
+    }
+    let one = Devices { count: 1, are_partitions: boundary.are_partitions, ids: Vec::new() };
+    let mut eval = Eval::new(original, &mut terms, one, options.interrupt.clone());
+    let wanted = evaluate(&mut eval, global_region, params)?;
+    let origins = eval.origins();
+    drop(eval);
+
+    let ids = &boundary.device_ids;
+    let is_identity = ids.iter().zip(0..).all(|(&id, at)| id == at);
+    let devices = Devices {
+        count: ids.len() as u64,
+        are_partitions: boundary.are_partitions,
+        ids: if is_identity { Vec::new() } else { ids.clone() },
+    };
+    let params = parameters(&mut terms, partitioned, &boundary.inputs, &local_body.args, devices.count);
+    let mut eval = Eval::new(partitioned, &mut terms, devices, options.interrupt.clone());
+    let found = evaluate(&mut eval, local_region, params)?;
+
+    let mut outputs = Vec::new();
+    for (at, block) in boundary.outputs.iter().enumerate() {
+        let pair =
+            wanted.as_ref().and_then(|list| list.get(at)).zip(found.as_ref().and_then(|list| list.get(at)));
+        outputs.push(match pair {
+            Some((wanted, found)) => output(eval.terms, block, wanted, found, original, &origins),
+            None => Output::Open {
+                found: "not evaluated".to_owned(),
+                needed: "the program has too many steps".to_owned(),
+            },
+        });
+    }
+    Ok(report(&eval, original, &origins, local_body, &outputs, boundary, options))
+}
+
+/// Compares an output with the output of the original.
+fn output(
+    terms: &mut Terms,
+    block: &Block,
+    wanted: &View,
+    found: &View,
+    original: &Module,
+    origins: &[Option<OpId>],
+) -> Output {
+    let numbers: Vec<Digits> = (0..block.axes.len()).map(|dim| number(block, dim)).collect();
+    let kind = terms.kind(found);
+    let text = |terms: &Terms, view: &View| describe::view(terms, view, original, origins);
+    let is_uneven = (0..block.axes.len()).any(|dim| block.is_uneven(dim));
+    let needed = wanted.moved(|slot| numbers.get(slot as usize).map(|number| &number[..]));
+    let Some(needed) = needed.filter(|_| !is_uneven) else {
+        return Output::Open { found: text(terms, found), needed: "blocks of equal size".to_owned() };
+    };
+    let found = match combined(terms, block, kind, found) {
+        Some(found) => found,
+        None => return Output::Open { found: text(terms, found), needed: text(terms, &needed) },
+    };
+    if found == needed {
+        return Output::Proven;
+    }
+    let (shown, wanted) = (text(terms, &found), text(terms, &needed));
+    match contradiction(terms, kind, &found, &needed) {
+        Some(reason) => Output::Refuted { found: reason, needed: wanted },
+        None => {
+            let difference = describe::difference(terms, needed.term, found.term, original, origins);
+            Output::Open { found: format!("{shown}{difference}"), needed: wanted }
+        }
+    }
+}
+
+/// The combination of the partial results of an unreduced output.
+fn combined(terms: &mut Terms, block: &Block, kind: Kind, found: &View) -> Option<View> {
+    if block.unreduced.is_empty() {
+        return Some(found.clone());
+    }
+    let join = match block.combine {
+        Combine::Sum => Join::Add,
+        Combine::Max => Join::Max,
+        Combine::Min => Join::Min,
+    };
+    let devices: Vec<Digit> = digits(&block.unreduced).collect();
+    over_devices(terms, join, kind, found, &devices)
+}
+
+/// Reduces over digits of the device.
+fn over_devices(terms: &mut Terms, join: Join, kind: Kind, view: &View, digits: &[Digit]) -> Option<View> {
+    let mut sorted = digits.to_vec();
+    sorted.sort_by_key(|digit| digit.stride);
+    let (mut number, mut slots, mut low) = (Vec::new(), Vec::new(), 1);
+    for digit in sorted {
+        let slot = terms.fresh();
+        number.push(Digit { slot: DEVICE, stride: low, size: digit.stride / low });
+        number.push(Digit::all(slot, digit.size));
+        slots.push((slot, digit.size));
+        low = digit.end();
+    }
+    // The most major digit of the device: views use no position beyond it.
+    let most = view.digits().filter(|digit| digit.slot == DEVICE).map(Digit::end).max().unwrap_or(1).max(low);
+    number.push(Digit { slot: DEVICE, stride: low, size: most / low });
+    let mut device = Digits::new();
+    number.iter().rev().for_each(|&digit| push(&mut device, digit));
+    let moved = view.moved(|slot| (slot == DEVICE).then_some(&device[..]))?;
+    terms.reduce(join, kind, &moved, &slots)
+}
+
+/// The reason for which two views cannot be equal for all inputs, if it is certain.
+fn contradiction(terms: &mut Terms, kind: Kind, found: &View, needed: &View) -> Option<String> {
+    if terms.has_unknown(found.term) || !terms.has_param(needed.term) || kind == Kind::Bool {
+        return None;
+    }
+    let own: Vec<Digit> = needed.digits().filter(|digit| digit.slot == DEVICE).collect();
+    let extra: Vec<Digit> =
+        found.digits().filter(|digit| digit.slot == DEVICE && !own.contains(digit)).collect();
+    for (join, name) in [(Join::Add, "sum"), (Join::Max, "maximum"), (Join::Min, "minimum")] {
+        if !extra.is_empty()
+            && kind != Kind::Complex
+            && over_devices(terms, join, kind, found, &extra).as_ref() == Some(needed)
+        {
+            return Some(format!("a partial {name}: it is not combined over {}", describe::digits(&extra)));
+        }
+    }
+    None
+}
+
+fn report(
+    eval: &Eval<'_, '_>,
+    original: &Module,
+    origins: &[Option<OpId>],
+    body: &Region,
+    outputs: &[Output],
+    boundary: &Boundary,
+    options: &Options,
+) -> Report {
+    let module = eval.module;
+    let returned: Vec<ValueId> =
+        body.ops.last().map(|&op| module.ops[op].operands.to_vec()).unwrap_or_default();
+    let is_proven: Vec<bool> = outputs.iter().map(|output| matches!(output, Output::Proven)).collect();
+    let roots = |proven: bool| {
+        returned.iter().zip(&is_proven).filter(move |(_, is)| **is == proven).map(|(&value, _)| value)
+    };
+    let proven = cone(module, roots(true), |_| true);
+    let open = cone(module, roots(false), |_| true);
+    let mut kinds = std::collections::BTreeMap::<String, Counts>::new();
+    for (op, data) in &module.ops {
+        let (is_proven, is_open) = (proven[op.index()], open[op.index()]);
+        if (!is_proven && !is_open) || data.results.is_empty() {
+            continue;
+        }
+        let is_known = eval.status[op.index()] == Status::Known && eval.matched[op.index()];
+        let counts = kinds.entry(data.kind.name().to_owned()).or_default();
+        if is_proven || is_known { counts.proven += 1 } else { counts.not_decided += 1 }
+    }
+    let mut report = Report {
+        verdict: Verdict::Proven,
+        evidence: None,
+        outputs: is_proven.clone(),
+        kinds,
+        places: Vec::new(),
+        untested: None,
+    };
+    let mut is_refuted = false;
+    for (at, output) in outputs.iter().enumerate() {
+        let (found, needed, own) = match output {
+            Output::Proven => continue,
+            Output::Refuted { found, needed } => (found, needed, true),
+            Output::Open { found, needed } => (found, needed, false),
+        };
+        is_refuted |= own;
+        for place in places(eval, original, origins, returned.get(at).copied(), (found, needed), own) {
+            match report
+                .places
+                .iter_mut()
+                .find(|old| old.span == place.span && old.operation == place.operation)
+            {
+                Some(old) => old.outputs.push(at),
+                None => report.places.push(Place { outputs: vec![at], ..place }),
+            }
+        }
+    }
+    report.places.sort_by_key(|place| place.span.start);
+    let all_proven = is_proven.iter().all(|&is| is);
+    if all_proven && !options.always_test {
+        return report;
+    }
+    if is_refuted {
+        report.verdict = Verdict::Refuted;
+        report.evidence = Some(Evidence::Relation);
+    } else if !all_proven {
+        report.verdict = Verdict::NotDecided;
+    }
+    if is_refuted && !options.always_test {
+        return report;
+    }
+    if let Some(work) = options.test_work {
+        match exact::test(original, module, boundary, work, &options.interrupt) {
+            Ok(true) if all_proven => {}
+            Ok(true) => report.verdict = Verdict::Tested,
+            Ok(false) => {
+                report.verdict = Verdict::Refuted;
+                report.evidence = Some(Evidence::Test);
+            }
+            Err(reason) => report.untested = Some(reason),
+        }
+    } else {
+        report.untested = Some("tests are disabled".to_owned());
+    }
+    report
+}
+
+/// The operations on which values depend, by operation; operations with regions are entered. `follow` says whether the operands of the
+/// operation that defines a value are followed.
+fn cone(
+    module: &Module,
+    roots: impl Iterator<Item = ValueId>,
+    follow: impl Fn(ValueId) -> bool,
+) -> Vec<bool> {
+    let mut seen = vec![false; module.ops.len()];
+    let mut stack: Vec<ValueId> = roots.collect();
+    while let Some(value) = stack.pop() {
+        let ValueDef::Result(op, _) = module.values[value].def() else { continue };
+        if !follow(value) || std::mem::replace(&mut seen[op.index()], true) {
+            continue;
+        }
+        stack.extend(&module.ops[op].operands);
+        for &region in &module.ops[op].regions {
+            for inner in module.walk(region) {
+                seen[inner.index()] = true;
+                stack.extend(&module.ops[inner].operands);
+            }
+        }
+    }
+    seen
+}
+
+/// The operations at which the value of an output begins to differ from all terms of the original.
+fn places(
+    eval: &Eval<'_, '_>,
+    original: &Module,
+    origins: &[Option<OpId>],
+    root: Option<ValueId>,
+    (found, needed): (&str, &str),
+    is_refuted: bool,
+) -> Vec<Place> {
+    let reason = is_refuted.then_some(found);
+    let module = eval.module;
+    let is_matched =
+        |value: ValueId| eval.values[value.index()].as_ref().is_some_and(|view| eval.is_original(view));
+    let reached = cone(module, root.into_iter(), |value| !is_matched(value));
+    let mut places = Vec::new();
+    for (op, data) in module.ops.iter().filter(|(op, _)| reached[op.index()]) {
+        let starts = data.operands.iter().all(|&value| is_matched(value));
+        let status = &eval.status[op.index()];
+        let place = |found: String, needed: String| Place {
+            operation: data.kind.name().to_owned(),
+            span: data.span,
+            location: module.user_loc(op),
+            found,
+            needed,
+            outputs: Vec::new(),
+        };
+        match status {
+            Status::Unknown(reason) => places.push(place("unknown".to_owned(), reason.clone())),
+            Status::Known if starts && !data.results.is_empty() => {
+                let view = eval.values[data.results[0].index()].as_ref();
+                let shown = match (reason, view) {
+                    (Some(reason), _) => reason.to_owned(),
+                    (None, Some(view)) => describe::view(eval.terms, view, original, origins),
+                    (None, None) => String::new(),
+                };
+                places.push(place(shown, needed.to_owned()));
+            }
+            Status::Known | Status::Unused => {}
+        }
+    }
+    if places.is_empty() {
+        let op = root.and_then(|value| module.def_op(value));
+        places.push(Place {
+            operation: op.map_or_else(|| "return".to_owned(), |op| module.ops[op].kind.name().to_owned()),
+            span: op.map_or(shardc_ir::Span::NONE, |op| module.ops[op].span),
+            location: op.and_then(|op| module.user_loc(op)),
+            found: found.to_owned(),
+            needed: needed.to_owned(),
+            outputs: Vec::new(),
+        });
+    }
+    places
+}
+
+impl Eval<'_, '_> {
+    /// Whether a view is of a term of the original program.
+    fn is_original(&self, view: &View) -> bool {
+        (view.term.0 as usize) < self.known_terms
+    }
+
+    /// The first operation whose result is each term.
+    fn origins(&self) -> Vec<Option<OpId>> {
+        let mut origins = vec![None; self.terms.len()];
+        for (op, data) in &self.module.ops {
+            for result in &data.results {
+                if let Some(TermId(term)) = self.values[result.index()].as_ref().map(|view| view.term) {
+                    let origin: &mut Option<OpId> = &mut origins[term as usize];
+                    origin.get_or_insert(op);
+                }
+            }
+        }
+        origins
+    }
+}

@@ -1,0 +1,186 @@
+//! Contractions and reductions: matmuls, convolutions and reductions are sums over slots.
+
+use shardc_ir::{ConvSpec, DotSpec, OpId, ReductionKind, reducer};
+
+use super::{Eval, OrStop, Stop};
+use crate::terms::{CORE, DEVICE, Digit, Digits, Join, Kind, Op, View, push};
+
+pub(super) fn join_of(kind: Kind, reduction: ReductionKind) -> Option<Join> {
+    Some(match (reduction, kind) {
+        (ReductionKind::Add | ReductionKind::Max | ReductionKind::Or, Kind::Bool) => Join::Or,
+        (ReductionKind::Mul | ReductionKind::Min | ReductionKind::And, Kind::Bool) => Join::And,
+        (ReductionKind::Add, _) => Join::Add,
+        (ReductionKind::Mul, _) => Join::Mul,
+        (ReductionKind::Max | ReductionKind::Min, Kind::Complex) => return None,
+        (ReductionKind::Max, _) => Join::Max,
+        (ReductionKind::Min, _) => Join::Min,
+        (ReductionKind::And, _) => Join::And,
+        (ReductionKind::Or, _) => Join::Or,
+        (ReductionKind::Xor, _) => Join::Xor,
+    })
+}
+
+impl Eval<'_, '_> {
+    pub(super) fn dot_general(&mut self, op: OpId, spec: &DotSpec) -> Result<View, Stop> {
+        let data = &self.module.ops[op];
+        let kind = self.kind(data.results[0]);
+        let sizes = [self.sizes(data.operands[0]), self.sizes(data.operands[1])];
+        let mut slots: [Vec<u32>; 2] = [vec![u32::MAX; sizes[0].len()], vec![u32::MAX; sizes[1].len()]];
+        let mut reduced = Vec::new();
+        for (&left, &right) in spec.lhs_contract.iter().zip(&spec.rhs_contract) {
+            let slot = self.terms.fresh();
+            slots[0][left as usize] = slot;
+            slots[1][right as usize] = slot;
+            reduced.push((slot, sizes[0][left as usize]));
+        }
+        let mut next = 0u32;
+        for (&left, &right) in spec.lhs_batch.iter().zip(&spec.rhs_batch) {
+            slots[0][left as usize] = next;
+            slots[1][right as usize] = next;
+            next += 1;
+        }
+        for slot in slots.iter_mut().flatten().filter(|slot| **slot == u32::MAX) {
+            *slot = next;
+            next += 1;
+        }
+        let mut factors = Vec::new();
+        for (at, slots) in slots.iter().enumerate() {
+            let view = self.value(data.operands[at])?;
+            let moved = view.renamed(|slot| slots.get(slot as usize).copied().unwrap_or(slot));
+            factors.push(self.terms.convert(kind, &moved).or_stop()?);
+        }
+        let product = self.terms.join(if kind == Kind::Bool { Join::And } else { Join::Mul }, kind, &factors);
+        let product = product.or_stop()?;
+        let sum = if kind == Kind::Bool { Join::Or } else { Join::Add };
+        self.terms.reduce(sum, kind, &product, &reduced).or_stop()
+    }
+
+    pub(super) fn reduce(&mut self, op: OpId, dims: &[u32]) -> Result<Vec<View>, Stop> {
+        let module = self.module;
+        let data = &module.ops[op];
+        let count = data.results.len();
+        let reduction = data.regions.first().and_then(|&region| reducer::reduction_of(module, region, count));
+        let joins: Option<Vec<Join>> = data
+            .results
+            .iter()
+            .map(|&result| reduction.and_then(|reduction| join_of(self.kind(result), reduction)))
+            .collect();
+        let Some(joins) = joins else { return self.generic(op) };
+        let mut results = Vec::new();
+        for (at, join) in joins.into_iter().enumerate() {
+            let kind = self.kind(data.results[at]);
+            let view = self.value(data.operands[at])?;
+            let sizes = self.sizes(data.operands[at]);
+            let (mut slots, mut reduced, mut next) = (Vec::new(), Vec::new(), 0);
+            for (dim, &size) in sizes.iter().enumerate() {
+                if dims.contains(&(dim as u32)) {
+                    let slot = self.terms.fresh();
+                    slots.push(slot);
+                    reduced.push((slot, size));
+                } else {
+                    slots.push(next);
+                    next += 1;
+                }
+            }
+            let view = view.renamed(|slot| slots.get(slot as usize).copied().unwrap_or(slot));
+            let view = self.terms.reduce(join, kind, &view, &reduced).or_stop()?;
+            let init = self.value(data.operands[count + at])?;
+            results.push(if self.terms.is_identity(join, &init) {
+                view
+            } else {
+                self.terms.join(join, kind, &[init, view]).or_stop()?
+            });
+        }
+        Ok(results)
+    }
+
+    /// A convolution is a sum over input features of a convolution over the spatial dimensions alone.
+    pub(super) fn convolution(&mut self, op: OpId, spec: &ConvSpec) -> Result<View, Stop> {
+        let data = &self.module.ops[op];
+        let kind = self.kind(data.results[0]);
+        let sizes = [data.operands[0], data.operands[1], data.results[0]].map(|value| self.sizes(value));
+        let size = |which: usize, dim: u32| sizes[which][dim as usize];
+        let fresh = |eval: &mut Self, size: u64| Digit::all(eval.terms.fresh(), size);
+        let groups = (spec.feature_group_count.max(1) as u64, spec.batch_group_count.max(1) as u64);
+        // Features: the group, the input feature in a group, the output feature in a group. Batches: the group, the batch in a group.
+        let inputs = size(1, spec.kernel.input_feature);
+        let outputs = size(1, spec.kernel.output_feature);
+        let batch = size(2, spec.output.batch);
+        let feature_group = fresh(self, groups.0);
+        let batch_group = fresh(self, groups.1);
+        let input = fresh(self, inputs);
+        let output = fresh(self, outputs / groups.0 / groups.1);
+        let row = fresh(self, batch);
+        let number = |digits: &[Digit]| {
+            let mut number = Digits::new();
+            digits.iter().for_each(|&digit| push(&mut number, digit));
+            number
+        };
+        let mut places: [Vec<(u32, Digits)>; 2] = [
+            vec![
+                (spec.input.batch, number(&[batch_group, row])),
+                (spec.input.feature, number(&[feature_group, input])),
+            ],
+            vec![
+                (spec.kernel.input_feature, number(&[input])),
+                (spec.kernel.output_feature, number(&[batch_group, feature_group, output])),
+            ],
+        ];
+        let mut text = String::from("convolution");
+        let mut added = Vec::new();
+        for (at, &dim) in spec.output.spatial.iter().enumerate() {
+            let (left, right) = (spec.input.spatial[at], spec.kernel.spatial[at]);
+            let (from, window, to) = (size(0, left), size(1, right), size(2, dim));
+            let own = [CORE + 2 * at as u32, CORE + 2 * at as u32 + 1];
+            let is = |list: &[i64]| list.get(at).copied().unwrap_or(1);
+            let padding = spec.padding.get(at).copied().unwrap_or((0, 0));
+            if window == 1 && is(&spec.strides) == 1 && is(&spec.lhs_dilation) == 1 && padding == (0, 0) {
+                places[0].push((left, number(&[Digit::all(dim, from)])));
+                continue;
+            }
+            places[0].push((left, number(&[Digit::all(own[0], from)])));
+            places[1].push((right, number(&[Digit::all(own[1], window)])));
+            added.push(number(&[Digit::all(dim, to)]));
+            let reversal = spec.reversal.get(at).copied().unwrap_or(false);
+            text += &format!(
+                " {at}:{from} {window} {} {padding:?} {} {} {reversal}",
+                is(&spec.strides),
+                is(&spec.lhs_dilation),
+                is(&spec.rhs_dilation)
+            );
+        }
+        let mut args = Vec::new();
+        for (at, places) in places.iter().enumerate() {
+            let view = self.value(data.operands[at])?;
+            let place =
+                |slot: u32| places.iter().find(|(dim, _)| *dim == slot).map(|(_, number)| &number[..]);
+            let moved = view.moved(|slot| if slot < DEVICE { place(slot) } else { None }).or_stop()?;
+            args.push(self.terms.convert(kind, &moved).or_stop()?);
+        }
+        let product = if added.is_empty() {
+            self.terms.join(Join::Mul, kind, &args)
+        } else {
+            self.terms.build(Op::Core(text.into()), kind, &args, &[], &added)
+        };
+        let product = product.or_stop()?;
+        let sum = self.terms.reduce(Join::Add, kind, &product, &[(input.slot, inputs)]).or_stop()?;
+        // The output feature is the batch group, then the feature group, then the feature in the group.
+        let place = |slot: u32| {
+            let feature = spec.output.feature;
+            let mut stride = 1;
+            for part in [output, feature_group, batch_group] {
+                if part.slot == slot {
+                    return Some(number(&[Digit { slot: feature, stride, size: part.size }]));
+                }
+                stride *= part.size;
+            }
+            (slot == row.slot).then(|| number(&[Digit::all(spec.output.batch, batch)]))
+        };
+        let own: Vec<(u32, Digits)> = [output, feature_group, batch_group, row]
+            .iter()
+            .filter_map(|part| Some((part.slot, place(part.slot)?)))
+            .collect();
+        let find = |slot: u32| own.iter().find(|(old, _)| *old == slot).map(|(_, number)| &number[..]);
+        sum.moved(find).or_stop()
+    }
+}

@@ -1,0 +1,8 @@
+//! Tests of the prover: each rule with wrong variants that must not be accepted, training steps, and damaged partitions.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod damage;
+mod programs;
+mod rules;
+mod support;

@@ -1,0 +1,100 @@
+//! Proofs that a partitioned program computes what the original computes.
+//!
+//! ```
+//! use shardc::prove::{self, Verdict};
+//! use shardc::Compiler;
+//!
+//! let source = br#"
+//!   sdy.mesh @mesh = <["data"=4]>
+//!   func.func @main(%x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"data"}]>}) -> tensor<32xf32> {
+//!     %zero = stablehlo.constant dense<0.0> : tensor<f32>
+//!     %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]
+//!         : (tensor<32x64xf32>, tensor<f32>) -> tensor<32xf32>
+//!     return %0 : tensor<32xf32>
+//!   }
+//! "#;
+//! let original = Compiler::read(source)?;
+//! let output = Compiler::new().partition(source)?;
+//! let report = prove::prove(&original, &output.module, &output.manifest(), &prove::Options::default())?;
+//! assert_eq!(report.verdict, Verdict::Proven);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use shardc_ir::Module;
+use shardc_prove::{AxisDigit, Block, Boundary, Combine};
+pub use shardc_prove::{Counts, Error, Evidence, Options, Place, Report, Verdict};
+
+use crate::manifest::{Manifest, MeshInfo, TensorInfo};
+
+/// Decides whether `partitioned` computes on the devices of the manifest what `original` computes on one device.
+///
+/// # Errors
+/// The manifest does not describe the programs, or the check is interrupted.
+pub fn prove(
+    original: &Module,
+    partitioned: &Module,
+    manifest: &Manifest,
+    options: &Options,
+) -> Result<Report, Error> {
+    shardc_prove::prove(original, partitioned, &boundary(manifest)?, options)
+}
+
+/// Converts a manifest.
+fn boundary(manifest: &Manifest) -> Result<Boundary, Error> {
+    let blocks = |list: &[TensorInfo]| {
+        list.iter().map(|tensor| block(tensor, manifest)).collect::<Result<Vec<_>, _>>()
+    };
+    Ok(Boundary {
+        are_partitions: manifest.spmd_mode == "partition",
+        device_ids: manifest.mesh.device_ids.clone(),
+        inputs: blocks(&manifest.inputs)?,
+        outputs: blocks(&manifest.outputs)?,
+    })
+}
+
+fn block(tensor: &TensorInfo, manifest: &Manifest) -> Result<Block, Error> {
+    let mesh = &manifest.mesh;
+    let used = tensor.mesh.as_ref().and_then(|name| manifest.meshes.get(name)).unwrap_or(mesh);
+    let is_sharded = !tensor.spec.iter().all(Vec::is_empty) || !tensor.unreduced.is_empty();
+    if used != mesh && is_sharded {
+        return Err(Error::Boundary("a tensor is sharded on a mesh of its own".to_owned()));
+    }
+    let axes = |list: &Vec<String>| list.iter().map(|text| axis(mesh, text)).collect::<Result<Vec<_>, _>>();
+    let sizes = |shape: &[i64]| shape.iter().map(|&size| size.max(0) as u64).collect();
+    let combine = match tensor.reduction.as_deref() {
+        None => Combine::Sum,
+        Some("max") => Combine::Max,
+        Some("min") => Combine::Min,
+        Some(other) => return Err(Error::Boundary(format!("the reduction {other} is not supported"))),
+    };
+    Ok(Block {
+        global: sizes(&tensor.global_shape),
+        local: sizes(&tensor.local_shape),
+        axes: tensor.spec.iter().map(axes).collect::<Result<_, _>>()?,
+        unreduced: axes(&tensor.unreduced)?,
+        combine,
+    })
+}
+
+/// Reads an axis, `data`, or a sub-axis: `data:(2)4` is the axis of size 4 after the first 2 of the axis.
+fn axis(mesh: &MeshInfo, text: &str) -> Result<AxisDigit, Error> {
+    let sub_axis = text.rsplit_once(":(").and_then(|(name, rest)| {
+        let (before, size) = rest.split_once(')')?;
+        Some((name, before.parse::<u64>().ok()?, size.parse::<u64>().ok()?))
+    });
+    let name = sub_axis.map_or(text, |(name, ..)| name);
+    let mut stride = 1u64;
+    for axis in mesh.axes.iter().rev() {
+        let size = axis.size.max(1) as u64;
+        if axis.name == name {
+            return Ok(match sub_axis {
+                Some((_, before, part)) => {
+                    AxisDigit { stride: stride * (size / (before * part).max(1)), size: part }
+                }
+                None => AxisDigit { stride, size },
+            });
+        }
+        stride = stride.saturating_mul(size);
+    }
+    Err(Error::Boundary(format!("the mesh has no axis {text}")))
+}

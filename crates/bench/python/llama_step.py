@@ -1,8 +1,8 @@
-"""Prints a training step with the shapes of Llama 3.1 405B as StableHLO, sharded by FSDP and tensor parallelism.
+"""Prints a training step with the shapes of Llama 3.1 as StableHLO, sharded by FSDP and tensor parallelism.
 
-    llama_step.py LAYERS DATA MODEL
+    llama_step.py 70b|405b DATA MODEL
 
-The layers are written one after the other. The mesh has DATA x MODEL abstract devices.
+The layers are written one after the other. The mesh has DATA x MODEL abstract devices, and the batch has DATA sequences.
 Shapes: Grattafiori et al., The Llama 3 Herd of Models (2024), table 3.
 needs: jax
 """
@@ -13,8 +13,10 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec as P
 
-LAYERS, DATA, MODEL = map(int, sys.argv[1:])
-HIDDEN, FEED, HEADS, KEYS, SIZE, VOCABULARY, LENGTH = 16384, 53248, 128, 8, 128, 128256, 4096
+SIZES = {"70b": (80, 8192, 28672, 64), "405b": (126, 16384, 53248, 128)}
+LAYERS, HIDDEN, FEED, HEADS = SIZES[sys.argv[1]]
+DATA, MODEL = map(int, sys.argv[2:])
+KEYS, SIZE, VOCABULARY, LENGTH = 8, 128, 128256, 4096
 mesh = AbstractMesh((DATA, MODEL), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
 
 

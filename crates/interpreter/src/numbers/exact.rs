@@ -3,13 +3,15 @@
 //! * A float constant is mapped by its rational value: numerator times the inverse of the denominator. Sums, differences, products and
 //!   quotients of constants are those of the rational numbers. Powers of two repeat after 61, so only constants whose exponents differ by a
 //!   multiple of 61 may collide.
-//! * Infinities are the two elements of the largest magnitude, and NaN is a fixed element.
-//! * The order is that of the representatives between -(2^60 - 1) and 2^60 - 1: integers are ordered as usual, minus infinity is the least
-//!   element, and plus infinity the greatest. Maxima and minima are therefore associative and commutative, and masks with infinities work.
+//! * Infinities and NaN are fixed elements.
+//! * The order is that of the real numbers for integers below 2^36 and for fractions with at most 30 bits, half of them after the point: for
+//!   thresholds and for the uniform numbers of a dropout. An element that is none of these has its place by its representative between
+//!   -(2^60 - 1) and 2^60 - 1. Minus infinity is the least element, and plus infinity the greatest. The order is total, so maxima and minima
+//!   are associative and commutative, and masks with infinities work.
 //! * A transcendental function is a random function of its argument: a keyed hash. A power with a small integer exponent is a product.
 //! * Rounding is the identity on integers of at most 2^53, and a random function of other elements.
-//! * Conversions between float types are the identity. Integers become their residue; a float becomes the integer part of its
-//!   representative. Bit casts of floats to integers are random functions.
+//! * Conversions between float types are the identity. Integers become their residue; a float becomes the integer part of the number that
+//!   decides its order. Bit casts of floats to integers are random functions.
 
 use std::cmp::Ordering;
 
@@ -19,12 +21,18 @@ use super::{Complex, Number, Real, formats};
 
 /// The modulus.
 const P: u64 = (1 << 61) - 1;
-/// The greatest representative.
-const LARGEST: i64 = (P / 2) as i64;
+/// The element that represents plus infinity; its negative is minus infinity. Like NaN, it is no fraction with few bits.
+const INFINITY: Field = Field(0x1357_9b62_c4d1_8e4f % P);
 /// The element that represents NaN.
 const NAN: Field = Field(0x0cab_1e0f_a11a_c1e5 % P);
 /// The largest integer that rounding operations keep.
 const ROUNDED: i64 = 1 << 53;
+/// Representatives below this are integers, although some fractions have the same element.
+const INTEGER: i64 = 1 << 36;
+/// The greatest exponent of the denominator of a fraction that is ordered as a real number, and the number of bits of its numerator.
+const FRACTION: u32 = 30;
+/// The exponent of the fixed-point numbers that order elements.
+const POINT: u32 = 60;
 /// The largest exponent of a power that is computed as a product.
 const LARGEST_POWER: i64 = 64;
 
@@ -45,6 +53,40 @@ impl Field {
     #[inline]
     fn balanced(self) -> i64 {
         if self.0 > P / 2 { self.0 as i64 - P as i64 } else { self.0 as i64 }
+    }
+
+    /// The element times a power of two with an exponent below 61: multiplication by two rotates the 61 bits.
+    #[inline]
+    fn shifted(self, exponent: u32) -> Field {
+        Field(((self.0 << exponent) | (self.0 >> (61 - exponent))) & P)
+    }
+
+    /// The real number that decides the order of the element, as a fixed-point number with [`POINT`] bits after the point.
+    #[inline]
+    fn place(self) -> i128 {
+        if self == INFINITY || self == INFINITY.negative() {
+            return if self == INFINITY { i128::MAX } else { -i128::MAX };
+        }
+        let integer = self.balanced();
+        let fraction = if integer.abs() < INTEGER { None } else { self.fraction() };
+        fraction.unwrap_or(i128::from(integer) << POINT)
+    }
+
+    /// The fixed-point number of a fraction with a small numerator and denominator.
+    fn fraction(self) -> Option<i128> {
+        // The bits of such an element, or of its complement, have 31 zeros one after the other: those of the numerator are rotated.
+        let has_run = |bits: u64| {
+            let meet = |field: Field, exponent: u32| Field(field.0 & field.shifted(exponent).0);
+            let run = [1, 2, 4, 8, 15].into_iter().fold(Field(bits), meet);
+            run.0 != 0
+        };
+        if !has_run(self.0) && !has_run(!self.0 & P) {
+            return None;
+        }
+        (1..=FRACTION).find_map(|exponent| {
+            let numerator = self.shifted(exponent).balanced();
+            (numerator.abs() < 1 << FRACTION).then(|| i128::from(numerator) << (POINT - exponent))
+        })
     }
 
     fn power(self, mut exponent: u64) -> Field {
@@ -69,8 +111,7 @@ impl Field {
             return NAN;
         }
         if value.is_infinite() {
-            let largest = Field(LARGEST as u64);
-            return if value < 0.0 { largest.negative() } else { largest };
+            return if value < 0.0 { INFINITY.negative() } else { INFINITY };
         }
         let bits = value.abs().to_bits();
         let exponent = (bits >> 52) as i64;
@@ -123,12 +164,12 @@ impl Number for Field {
 
     #[inline]
     fn larger(self, other: Self) -> Self {
-        if self.balanced() >= other.balanced() { self } else { other }
+        if self.place() >= other.place() { self } else { other }
     }
 
     #[inline]
     fn smaller(self, other: Self) -> Self {
-        if self.balanced() <= other.balanced() { self } else { other }
+        if self.place() <= other.place() { self } else { other }
     }
 
     #[inline]
@@ -138,7 +179,7 @@ impl Number for Field {
 
     #[inline]
     fn order(self, other: Self) -> Option<Ordering> {
-        Some(self.balanced().cmp(&other.balanced()))
+        Some(self.place().cmp(&other.place()))
     }
 }
 
@@ -180,12 +221,12 @@ fn function(op: UnaryOp, tag: u64, x: Field, key: u64) -> Option<Field> {
         U::Copy | U::Real | U::Conj => x,
         U::Imag => Field(0),
         U::Abs => x.larger(x.negative()),
-        U::Sign => match x.balanced().signum() {
+        U::Sign => match x.place().signum() {
             -1 => Field(1).negative(),
             sign => Field(sign as u64),
         },
         U::Ceil | U::Floor | U::RoundNearestAfz | U::RoundNearestEven
-            if x.balanced().abs() <= ROUNDED || x.balanced().abs() == LARGEST =>
+            if x.balanced().abs() <= ROUNDED || !x.is_finite() =>
         {
             x
         }
@@ -201,11 +242,11 @@ impl Real for Field {
     }
 
     fn to_f64(self) -> f64 {
-        match self.balanced() {
-            _ if self == NAN => f64::NAN,
-            LARGEST => f64::INFINITY,
-            x if x == -LARGEST => f64::NEG_INFINITY,
-            x => x as f64,
+        match self {
+            NAN => f64::NAN,
+            INFINITY => f64::INFINITY,
+            _ if self == INFINITY.negative() => f64::NEG_INFINITY,
+            _ => self.place() as f64 / (POINT as f64).exp2(),
         }
     }
 
@@ -224,7 +265,7 @@ impl Real for Field {
     }
 
     fn to_integer(self) -> i128 {
-        i128::from(self.balanced())
+        self.place() / (1 << POINT)
     }
 
     fn fit(_: DType, _: &mut [Self]) {}
@@ -232,11 +273,11 @@ impl Real for Field {
     fn reduce_precision(_: &mut [Self], _: u32, _: u32) {}
 
     fn is_finite(self) -> bool {
-        self != NAN && self.balanced().abs() != LARGEST
+        self != NAN && !self.is_infinity(false) && !self.is_infinity(true)
     }
 
     fn is_infinity(self, negative: bool) -> bool {
-        self.balanced() == if negative { -LARGEST } else { LARGEST }
+        self == if negative { INFINITY.negative() } else { INFINITY }
     }
 
     fn unary(op: UnaryOp, values: &[Self], key: u64) -> Option<Vec<Self>> {
@@ -310,11 +351,40 @@ mod tests {
 
     #[test]
     fn infinities_are_extremes() {
-        for x in [0.0, 1.0, -0.375, 1e20, f64::NAN] {
+        assert!([0.5, -0.5, 1.0, 1e30].into_iter().all(|x| Real::is_finite(field(x))));
+        for x in [0.0, 0.5, -0.5, 1.0, -0.375, 1e20, f64::NAN] {
             assert_eq!(field(f64::NEG_INFINITY).larger(field(x)), field(x));
             assert_eq!(field(f64::INFINITY).smaller(field(x)), field(x));
         }
         assert_eq!(field(2.0).order(field(-3.0)), Some(Ordering::Greater));
+    }
+
+    #[test]
+    fn small_fractions_are_ordered_as_real_numbers() {
+        let numbers =
+            [-1e9, -64.0, -0.75, -0.5, -1.0 / 8388608.0, 0.0, 0.25, 0.5, f64::from(0.9f32), 1.0, 3.125, 1e9];
+        for pair in numbers.windows(2) {
+            let (a, b) = (field(pair[0]), field(pair[1]));
+            assert_eq!(a.order(b), Some(Ordering::Less), "{pair:?}");
+            assert_eq!((a.larger(b), a.smaller(b)), (b, a), "{pair:?}");
+        }
+        for number in [-0.75, 0.9f32.into(), 2.5, 7.0] {
+            assert_eq!(field(number).to_integer(), number as i128);
+        }
+        // Half of the uniform numbers are less than a half.
+        let below = (0..1000)
+            .filter(|i| field(f64::from(i * 8388) / 8388608.0).order(field(0.5)) == Some(Ordering::Less));
+        assert_eq!(below.count(), 501);
+    }
+
+    #[test]
+    fn the_order_is_total() {
+        let mut all: Vec<Field> = (0..500).map(|i| Field::random(3, i)).collect();
+        all.extend((0..500).map(|i| field(f64::from(i) / 16.0 - 9.0)));
+        all.sort_by_key(|x| x.place());
+        all.dedup();
+        assert!(all.windows(2).all(|pair| pair[0].place() < pair[1].place()));
+        assert!(all.iter().all(|x| x.negative().place() == -x.place()));
     }
 
     #[test]

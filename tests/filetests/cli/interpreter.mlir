@@ -22,7 +22,7 @@
 // TARGET: error: --engine interpreter runs programs without a plugin
 // DEVICES: error: the mesh has 4 devices, but --devices 3 was given
 // UNKNOWN: error[SH0710]: the interpreter cannot run stablehlo.custom_call @mine on device 0
-// UNKNOWN: help: use a PJRT plugin: --engine pjrt
+// UNKNOWN: help: run it on a PJRT plugin (--engine pjrt)
 
 sdy.mesh @mesh = <["data"=4]>
 func.func @main(%w: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>, tf.aliasing_output = 0 : i32} loc("w"), %x: tensor<6x8xf32> loc("x")) -> (tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}, tensor<f32>) {

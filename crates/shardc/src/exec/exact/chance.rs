@@ -1,12 +1,9 @@
 //! A bound on the chance that a comparison in exact arithmetic does not find a difference.
 
-use std::borrow::Cow;
-
 use shardc_ir::Module;
-use shardc_passes::transforms::decompose::{decompose, is_needed};
 
 use super::degree::{Degrees, degrees};
-use crate::exec::program::global_form;
+use super::expand::expanded;
 use crate::{Error, Output};
 
 /// The number of elements of the field.
@@ -29,7 +26,7 @@ pub fn chance_of_missed_difference(original: &Module, output: &Output) -> Result
     let devices = output.num_devices() as f64;
     // Each device has values and divisors of its own.
     let b = Degrees { functions: b.functions * devices, divisors: b.divisors * devices, ..b };
-    Ok(useful(chance(of(&*plain(original)?), b)))
+    Ok(useful(chance(of(&*expanded(original)?), b)))
 }
 
 /// Returns the bound of [`chance_of_missed_difference`] for [`compare_exactly`](super::compare_exactly).
@@ -37,20 +34,11 @@ pub fn chance_of_missed_difference(original: &Module, output: &Output) -> Result
 /// # Errors
 /// The errors of [`chance_of_missed_difference`].
 pub fn chance_between(original: &Module, other: &Module) -> Result<Option<f64>, Error> {
-    Ok(useful(chance(of(&*plain(original)?), of(&*plain(other)?))))
+    Ok(useful(chance(of(&*expanded(original)?), of(&*expanded(other)?))))
 }
 
 fn useful(chance: f64) -> Option<f64> {
     Some(chance).filter(|&chance| chance <= USEFUL)
-}
-
-/// The module in operations whose degrees are known.
-fn plain(module: &Module) -> Result<Cow<'_, Module>, Error> {
-    let mut plain = global_form(module)?;
-    for body in plain.bodies().filter(|&body| is_needed(&plain, body)).collect::<Vec<_>>() {
-        decompose(plain.to_mut(), body);
-    }
-    Ok(plain)
 }
 
 fn of(module: &Module) -> Degrees {

@@ -7,6 +7,7 @@
 mod chance;
 mod compare;
 mod degree;
+mod expand;
 
 use shardc_interpreter::{Array, Compiled, Exact, Launch, Program as Code, Value};
 use shardc_ir::{Module, TensorType};
@@ -15,10 +16,10 @@ use shardc_runtime::{HostArray, ShardLayout};
 
 pub use self::chance::{chance_between, chance_of_missed_difference};
 use self::compare::{compare_output, record};
+use self::expand::prepared;
 use super::disagreement::refuse_results_that_differ;
 use super::interpreter::{array_error, entry_of, grid_of, options, run_error, shared};
 use super::limits::exact_need;
-use super::program::global_form;
 use super::{Limits, layout, static_shape};
 use crate::{Error, Output};
 
@@ -86,7 +87,7 @@ pub(super) fn compare_with(
         .enumerate()
         .map(|(i, tensor)| random_value(tensor, integers.get(i), seed.wrapping_add(i as u64)))
         .collect::<Result<_, _>>()?;
-    let module = global_form(original)?;
+    let module = prepared(original)?;
     let code = Code::<Exact>::new(&module, options(limits, seed));
     let expected = Exact::call(&code, entry_of(&module)?, inputs.clone());
     let expected = expected.map_err(|error| run_error(&error, limits))?;
@@ -138,7 +139,7 @@ pub fn compare_exactly(
     seed: u64,
     limits: Limits,
 ) -> Result<Vec<ExactCheck>, Error> {
-    let (original, other) = (global_form(original)?, global_form(other)?);
+    let (original, other) = (prepared(original)?, prepared(other)?);
     let (a, b) = (signature(&original)?, signature(&other)?);
     if a.0 != b.0 || a.1.len() != b.1.len() {
         return Err(different_interfaces(&a, &b));

@@ -13,20 +13,20 @@ pub(in crate::exec) fn run_error(error: &RunError, limits: Limits) -> Error {
     let diagnostic = match &error.fault {
         Fault::Unsupported(what) => {
             Diagnostic::unsupported("SH0710", format!("the interpreter cannot run {place}: {what}"))
-                .hint("use a PJRT plugin: --engine pjrt")
+                .hint("run it on a PJRT plugin (`Engine::Pjrt`)")
         }
         Fault::WorkLimit(work) => Diagnostic::invalid(
             "SH0711",
             format!("{place}: the work limit of {work} elements for each device is reached"),
         )
-        .hint("raise the work limit (--work-limit), or use a PJRT plugin (--engine pjrt)"),
+        .hint("raise the limit (`Limits::work`), or run it on a PJRT plugin (`Engine::Pjrt`)"),
         Fault::Memory(bytes) => {
             let limit = match limits.memory.bytes() {
                 Some(limit) if *bytes > limit => format!("the memory limit is {limit} bytes"),
                 _ => "the machine has less memory".to_owned(),
             };
             let message = format!("{place}: one value has {bytes} bytes, but {limit}");
-            Diagnostic::invalid("SH0711", message).hint("raise the memory limit (--host-memory)")
+            Diagnostic::invalid("SH0711", message).hint("raise the limit (`Limits::memory`)")
         }
         Fault::Interrupted(interruption) => {
             let limit = match interruption {
@@ -36,7 +36,7 @@ pub(in crate::exec) fn run_error(error: &RunError, limits: Limits) -> Error {
                 other => other.to_string(),
             };
             let error = Diagnostic::invalid("SH0711", format!("{place}: {limit}"))
-                .hint("raise the time limit (--time-limit), or use a PJRT plugin (--engine pjrt)");
+                .hint("raise the limit (`Limits::time`), or run it on a PJRT plugin (`Engine::Pjrt`)");
             Diagnostic { interruption: Some(*interruption), ..error }
         }
         Fault::Internal(_) => Diagnostic::internal("SH0791", format!("{place}: {}", error.fault)),

@@ -53,9 +53,9 @@
 //!
 //! ## Cost
 //!
-//! Equal layers are the same terms. Digits describe all devices at once, so that time and memory do not grow with the number of devices,
-//! except for exchanges, which are followed on at most 128 devices, and for device numbers that are not in the order of the mesh. A loop whose trip count is known is unrolled; other loops are not
-//! decided.
+//! Equal layers are the same terms. Digits describe all devices at once, so that time and memory do not grow with the number of devices.
+//! Exceptions are exchanges, which are followed on at most 128 devices, and device numbers that are not in the order of the mesh. A loop
+//! whose trip count is known is unrolled; other loops are not decided.
 //!
 //! ## Rooms
 //!

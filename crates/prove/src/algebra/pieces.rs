@@ -236,6 +236,18 @@ impl Terms {
         (added.end() == at).then_some((slot, at, parts))
     }
 
+    /// The tensor that a view pads with zeros along a slot, with the padding before it, its size, and the padding after it.
+    pub(crate) fn unpadded(&mut self, kind: Kind, view: &View, slot: u32) -> Option<(View, [u64; 3])> {
+        let (own, size, parts) = self.parts(kind, view)?;
+        let mut filled = parts.into_iter().filter_map(|(at, length, part)| Some((at, length, part?)));
+        let (at, length, (piece, from)) = filled.next()?;
+        if own != slot || filled.next().is_some() {
+            return None;
+        }
+        let piece = piece.renamed(|old| if old == from { slot } else { old });
+        Some((piece, [at, length, size - at - length]))
+    }
+
     /// The concatenation that a sum of two concatenations is, if one of them is zero at each position.
     pub(super) fn interleaved(&mut self, kind: Kind, a: &View, b: &View) -> Option<View> {
         let (slot, size, first) = self.parts(kind, a)?;

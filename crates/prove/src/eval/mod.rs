@@ -27,7 +27,7 @@ pub(crate) struct Devices {
     pub(crate) ids: Vec<i64>,
 }
 
-/// What is known about an operation.
+/// The state of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     /// The operation was not evaluated.

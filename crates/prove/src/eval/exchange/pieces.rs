@@ -179,7 +179,7 @@ pub(super) fn sorted(block: Block) -> Block {
 /// The term, the indices that depend on the position along a slot, and the length of each piece.
 pub(super) type Key = Vec<(TermId, Vec<(i64, i64)>, u64)>;
 
-/// What is the same in equal blocks of the slot. Other indices may differ between devices.
+/// The properties that equal blocks of the slot share. Other indices may differ between devices.
 pub(super) fn key(pieces: &[Piece], slot: u32) -> Option<Key> {
     let one = |piece: &Piece| {
         let coefs = piece.block.along(slot, piece.length)?;

@@ -215,12 +215,12 @@ impl Terms {
     }
 }
 
-/// A part of a concatenation: its first position, its length, and its elements along a slot; `None` if they are zero.
+/// A part of a concatenation: its first position, its length, and its elements along a slot; `None` if all are the fill value.
 type Part = (u64, u64, Option<(View, u32)>);
 
 impl Terms {
     /// The slot, the size and the parts of a concatenation along a slot.
-    fn parts(&mut self, kind: Kind, view: &View) -> Option<(u32, u64, Vec<Part>)> {
+    fn parts(&mut self, view: &View, fill: &View) -> Option<(u32, u64, Vec<Part>)> {
         let Op::Concat(sizes) = self.node(view.term).op.clone() else { return None };
         let &[added] = view.index.last()?.as_slice() else { return None };
         let (slot, unit) = (added.slot, added.stride);
@@ -229,16 +229,16 @@ impl Terms {
             let (own, length) = (self.fresh(), size as u64 * unit);
             let piece = self.piece(view, arg, own, unit)?;
             let piece = piece.renamed(|old| if old == slot { own } else { old });
-            let is_zero = self.is_identity(Join::Add, &piece) && self.kind(&piece) == kind;
-            parts.push((at, length, (!is_zero).then_some((piece, own))));
+            let is_filled = piece == *fill;
+            parts.push((at, length, (!is_filled).then_some((piece, own))));
             at += length;
         }
         (added.end() == at).then_some((slot, at, parts))
     }
 
-    /// The tensor that a view pads with zeros along a slot, with the padding before it, its size, and the padding after it.
-    pub(crate) fn unpadded(&mut self, kind: Kind, view: &View, slot: u32) -> Option<(View, [u64; 3])> {
-        let (own, size, parts) = self.parts(kind, view)?;
+    /// The tensor that a view pads with a scalar along a slot, with the padding before it, its size, and the padding after it.
+    pub(crate) fn unpadded(&mut self, view: &View, fill: &View, slot: u32) -> Option<(View, [u64; 3])> {
+        let (own, size, parts) = self.parts(view, fill)?;
         let mut filled = parts.into_iter().filter_map(|(at, length, part)| Some((at, length, part?)));
         let (at, length, (piece, from)) = filled.next()?;
         if own != slot || filled.next().is_some() {
@@ -250,8 +250,9 @@ impl Terms {
 
     /// The concatenation that a sum of two concatenations is, if one of them is zero at each position.
     pub(super) fn interleaved(&mut self, kind: Kind, a: &View, b: &View) -> Option<View> {
-        let (slot, size, first) = self.parts(kind, a)?;
-        let (other, length, second) = self.parts(kind, b)?;
+        let zero = self.integer(kind, 0);
+        let (slot, size, first) = self.parts(a, &zero)?;
+        let (other, length, second) = self.parts(b, &zero)?;
         let has_zero = |parts: &[Part]| parts.iter().any(|(_, _, part)| part.is_none());
         if other != slot || length != size || !has_zero(&first) || !has_zero(&second) {
             return None;

@@ -104,10 +104,11 @@ impl Eval<'_, '_> {
         padding: &mut [(i64, i64)],
     ) -> View {
         let spatial: Vec<u32> = spec.input.spatial.to_vec();
+        let zero = self.terms.integer(kind, 0);
         // Each pad is along one dimension; the last one is the outermost.
         for at in (0..spatial.len()).rev().chain(0..spatial.len()) {
             let (dim, is_dilated) = (spatial[at], spec.lhs_dilation.get(at).is_some_and(|&step| step != 1));
-            let found = self.terms.unpadded(kind, &view, dim).filter(|_| !is_dilated);
+            let found = self.terms.unpadded(&view, &zero, dim).filter(|_| !is_dilated);
             if let Some((inner, [low, size, high])) = found {
                 view = inner;
                 sizes[dim as usize] = size;

@@ -8,7 +8,7 @@ use crate::report::{Counts, Error, Evidence, Place, Report, Verdict};
 use crate::terms::{DEVICE, Digit, Digits, Join, Kind, Op, TermId, Terms, View, push};
 use crate::{Options, describe, exact};
 
-/// What is known about an output.
+/// The state of the proof of an output.
 enum Output {
     Proven,
     Refuted { found: String, needed: String },

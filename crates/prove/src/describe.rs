@@ -6,11 +6,12 @@ use shardc_ir::{Module, OpId};
 
 use crate::terms::{DEVICE, Digit, Op, TermId, Terms, View};
 
-/// Digits of the device as text.
+/// Digits as text.
 pub(crate) fn digits(digits: &[Digit]) -> String {
+    let slot = |slot: u32| if slot == DEVICE { "device".to_owned() } else { format!("position {slot}") };
     let one = |digit: &Digit| match digit {
-        Digit { stride: 1, size, .. } => format!("device % {size}"),
-        Digit { stride, size, .. } => format!("device / {stride} % {size}"),
+        Digit { slot: own, stride: 1, size } => format!("{} % {size}", slot(*own)),
+        Digit { slot: own, stride, size } => format!("{} / {stride} % {size}", slot(*own)),
     };
     digits.iter().map(one).collect::<Vec<_>>().join(", ")
 }
@@ -60,8 +61,17 @@ pub(crate) fn view(terms: &Terms, view: &View, original: &Module, origins: &[Opt
         .iter()
         .enumerate()
         .filter_map(|(dim, number)| {
-            let own: Vec<Digit> = number.iter().copied().filter(|digit| digit.slot == DEVICE).collect();
-            (!own.is_empty()).then(|| format!("dimension {dim} by {}", digits(&own)))
+            // A replicated dimension is one local dimension; in any other order, all digits are printed.
+            let is_plain = matches!(number.as_slice(), [only] if only.slot != DEVICE && only.stride == 1);
+            let own: Vec<Digit> = number.iter().copied().take_while(|digit| digit.slot == DEVICE).collect();
+            let rest = number.get(own.len()..).unwrap_or_default();
+            match rest {
+                _ if is_plain => None,
+                [] | [Digit { stride: 1, .. }] if !own.is_empty() => {
+                    Some(format!("dimension {dim} by {}", digits(&own)))
+                }
+                _ => Some(format!("dimension {dim} by {}", digits(number))),
+            }
         })
         .collect();
     match blocks.is_empty() {

@@ -29,6 +29,9 @@
 //! * *Gather and scatter* are sums over positions with an indicator that the position is the index. A lookup in a block of a sharded
 //!   table, with the offset of the block subtracted and out-of-range indices masked, is a partial sum of the global lookup.
 //!
+//! * *Exchanges* of parts of blocks depend on the device in a way that digits do not describe. They are followed device by device, as pieces
+//!   of terms, until the pieces of all devices are blocks of a term of the original. The pieces are compared at every position.
+//!
 //! The normal form of terms is in `algebra`. Each rewrite is an equation of exact arithmetic that holds for all sizes.
 //!
 //! ## What a proof means
@@ -50,9 +53,9 @@
 //!
 //! ## Cost
 //!
-//! Equal layers are the same terms. Digits describe all devices at once, so that time and memory do not grow with the number of devices,
-//! except for device numbers that are not in the order of the mesh. A loop whose trip count is known is unrolled; other loops are not
-//! decided.
+//! Equal layers are the same terms. Digits describe all devices at once, so that time and memory do not grow with the number of devices.
+//! Exceptions are exchanges, which are followed on at most 128 devices, and device numbers that are not in the order of the mesh. A loop
+//! whose trip count is known is unrolled; other loops are not decided.
 //!
 //! ## Rooms
 //!

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use shardc_ir::{Interruption, Span};
 
-/// What is known about the partitioned program.
+/// The answer about the partitioned program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// It computes what the original computes, in exact arithmetic, for all inputs.
@@ -35,9 +35,9 @@ pub struct Place {
     pub span: Span,
     /// Its location in the user's program, if known.
     pub location: Option<String>,
-    /// What its value is.
+    /// A description of its value.
     pub found: String,
-    /// What is needed, or the reason for which nothing is known.
+    /// The needed value, or the reason for which nothing is known.
     pub needed: String,
     /// The outputs that depend on it.
     pub outputs: Vec<usize>,

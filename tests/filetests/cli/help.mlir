@@ -1,6 +1,6 @@
 // Every command has a description and an example in its help.
 // RUN: shardc --help | FileCheck %s
-// RUN: for command in partition propagate explain lint verify run launch compile ops opt plugin completions man; do \
+// RUN: for command in partition propagate explain lint prove verify run launch compile ops opt plugin completions man; do \
 // RUN:   shardc $command --help | grep -q "shardc $command" || exit 1; done
 // RUN: shardc help sh0310 | FileCheck %s --check-prefix=CODE
 // RUN: shardc help RT0101 --format json | FileCheck %s --check-prefix=JSON

@@ -83,6 +83,26 @@ impl Terms {
                 _ => rest.push(view),
             }
         }
+        let mut at = 0;
+        while at < rest.len() {
+            let is_concat = |view: &View| matches!(self.node(view.term).op, Op::Concat(_));
+            let later: Vec<usize> = if is_concat(&rest[at]) {
+                (at + 1..rest.len()).filter(|&other| is_concat(&rest[other])).collect()
+            } else {
+                Vec::new()
+            };
+            let found = later.into_iter().find_map(|other| {
+                let (one, two) = (rest[at].clone(), rest[other].clone());
+                Some((other, self.interleaved(kind, &one, &two)?))
+            });
+            match found {
+                Some((other, joined)) => {
+                    rest.remove(other);
+                    rest[at] = joined;
+                }
+                None => at += 1,
+            }
+        }
         if affine.base != 0 || !affine.parts.is_empty() || rest.is_empty() {
             rest.push(self.linear(&affine, kind)?);
         }

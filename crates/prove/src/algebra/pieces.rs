@@ -6,6 +6,7 @@
 //! | a slice of an update is a slice of the operand or of the update | likewise |
 //! | a slice of an affine function is affine | |
 //! | a slice at an affine start selects digits | the start is a multiple of the size |
+//! | a sum of concatenations is a concatenation | at each position, at most one is not zero |
 //! | a reduction of a slice or concatenation is a slice or concatenation of reductions | along other dimensions |
 
 use super::Linear;
@@ -214,7 +215,74 @@ impl Terms {
     }
 }
 
+/// A part of a concatenation: its first position, its length, and its elements along a slot; `None` if all are the fill value.
+type Part = (u64, u64, Option<(View, u32)>);
+
 impl Terms {
+    /// The slot, the size and the parts of a concatenation along a slot.
+    fn parts(&mut self, view: &View, fill: &View) -> Option<(u32, u64, Vec<Part>)> {
+        let Op::Concat(sizes) = self.node(view.term).op.clone() else { return None };
+        let &[added] = view.index.last()?.as_slice() else { return None };
+        let (slot, unit) = (added.slot, added.stride);
+        let (mut at, mut parts) = (0, Vec::new());
+        for (arg, size) in sizes.into_iter().enumerate() {
+            let (own, length) = (self.fresh(), size as u64 * unit);
+            let piece = self.piece(view, arg, own, unit)?;
+            let piece = piece.renamed(|old| if old == slot { own } else { old });
+            let is_filled = piece == *fill;
+            parts.push((at, length, (!is_filled).then_some((piece, own))));
+            at += length;
+        }
+        (added.end() == at).then_some((slot, at, parts))
+    }
+
+    /// The tensor that a view pads with a scalar along a slot, with the padding before it, its size, and the padding after it.
+    pub(crate) fn unpadded(&mut self, view: &View, fill: &View, slot: u32) -> Option<(View, [u64; 3])> {
+        let (own, size, parts) = self.parts(view, fill)?;
+        let mut filled = parts.into_iter().filter_map(|(at, length, part)| Some((at, length, part?)));
+        let (at, length, (piece, from)) = filled.next()?;
+        if own != slot || filled.next().is_some() {
+            return None;
+        }
+        let piece = piece.renamed(|old| if old == from { slot } else { old });
+        Some((piece, [at, length, size - at - length]))
+    }
+
+    /// The concatenation that a sum of two concatenations is, if one of them is zero at each position.
+    pub(super) fn interleaved(&mut self, kind: Kind, a: &View, b: &View) -> Option<View> {
+        let zero = self.integer(kind, 0);
+        let (slot, size, first) = self.parts(a, &zero)?;
+        let (other, length, second) = self.parts(b, &zero)?;
+        let has_zero = |parts: &[Part]| parts.iter().any(|(_, _, part)| part.is_none());
+        if other != slot || length != size || !has_zero(&first) || !has_zero(&second) {
+            return None;
+        }
+        let mut bounds: Vec<u64> =
+            first.iter().chain(&second).flat_map(|part| [part.0, part.0 + part.1]).collect();
+        bounds.sort_unstable();
+        bounds.dedup();
+        let own = self.fresh();
+        let (mut views, mut lengths) = (Vec::new(), Vec::new());
+        for pair in bounds.windows(2) {
+            let &[low, high] = pair else { continue };
+            let covers = |part: &&Part| part.0 <= low && high <= part.0 + part.1;
+            let pair = [first.iter().find(covers)?, second.iter().find(covers)?];
+            let view = match pair {
+                [(_, _, Some(_)), (_, _, Some(_))] => return None,
+                [(start, size, Some((piece, from))), _] | [_, (start, size, Some((piece, from)))] => {
+                    let range = Range { size: *size, start: low - start, limit: high - start, stride: 1 };
+                    self.slice(piece, *from, range)?.renamed(|old| if old == *from { own } else { old })
+                }
+                _ => self.integer(kind, 0),
+            };
+            views.push(view);
+            lengths.push(high - low);
+        }
+        let joined = self.concatenate(kind, own, &views, &lengths)?;
+        let position = number(&[Digit::all(slot, size)]);
+        joined.moved(|old| (old == own).then_some(&position[..]))
+    }
+
     /// Reduces the arguments of a slice or concatenation instead; `None` if the view is not one, or is reduced along its core slot.
     pub(super) fn reduce_pieces(
         &mut self,

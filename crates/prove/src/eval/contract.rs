@@ -94,11 +94,41 @@ impl Eval<'_, '_> {
         Ok(results)
     }
 
+    /// Moves zeros with which the input of a convolution is padded to the padding of the convolution.
+    fn convert_padding(
+        &mut self,
+        spec: &ConvSpec,
+        kind: Kind,
+        mut view: View,
+        sizes: &mut [u64],
+        padding: &mut [(i64, i64)],
+    ) -> View {
+        let spatial: Vec<u32> = spec.input.spatial.to_vec();
+        let zero = self.terms.integer(kind, 0);
+        // Each pad is along one dimension; the last one is the outermost.
+        for at in (0..spatial.len()).rev().chain(0..spatial.len()) {
+            let (dim, is_dilated) = (spatial[at], spec.lhs_dilation.get(at).is_some_and(|&step| step != 1));
+            let found = self.terms.unpadded(&view, &zero, dim).filter(|_| !is_dilated);
+            if let Some((inner, [low, size, high])) = found {
+                view = inner;
+                sizes[dim as usize] = size;
+                padding[at].0 += low as i64;
+                padding[at].1 += high as i64;
+            }
+        }
+        view
+    }
+
     /// A convolution is a sum over input features of a convolution over the spatial dimensions alone.
     pub(super) fn convolution(&mut self, op: OpId, spec: &ConvSpec) -> Result<View, Stop> {
         let data = &self.module.ops[op];
         let kind = self.kind(data.results[0]);
-        let sizes = [data.operands[0], data.operands[1], data.results[0]].map(|value| self.sizes(value));
+        let mut sizes = [data.operands[0], data.operands[1], data.results[0]].map(|value| self.sizes(value));
+        let mut padding: Vec<(i64, i64)> = (0..spec.output.spatial.len())
+            .map(|at| spec.padding.get(at).copied().unwrap_or((0, 0)))
+            .collect();
+        let input_view = self.value(data.operands[0])?;
+        let input_view = self.convert_padding(spec, kind, input_view, &mut sizes[0], &mut padding);
         let size = |which: usize, dim: u32| sizes[which][dim as usize];
         let fresh = |eval: &mut Self, size: u64| Digit::all(eval.terms.fresh(), size);
         let groups = (spec.feature_group_count.max(1) as u64, spec.batch_group_count.max(1) as u64);
@@ -133,7 +163,7 @@ impl Eval<'_, '_> {
             let (from, window, to) = (size(0, left), size(1, right), size(2, dim));
             let own = [CORE + 2 * at as u32, CORE + 2 * at as u32 + 1];
             let is = |list: &[i64]| list.get(at).copied().unwrap_or(1);
-            let padding = spec.padding.get(at).copied().unwrap_or((0, 0));
+            let padding = padding[at];
             if window == 1 && is(&spec.strides) == 1 && is(&spec.lhs_dilation) == 1 && padding == (0, 0) {
                 places[0].push((left, number(&[Digit::all(dim, from)])));
                 continue;
@@ -151,7 +181,7 @@ impl Eval<'_, '_> {
         }
         let mut args = Vec::new();
         for (at, places) in places.iter().enumerate() {
-            let view = self.value(data.operands[at])?;
+            let view = if at == 0 { input_view.clone() } else { self.value(data.operands[at])? };
             let place =
                 |slot: u32| places.iter().find(|(dim, _)| *dim == slot).map(|(_, number)| &number[..]);
             let moved = view.moved(|slot| if slot < DEVICE { place(slot) } else { None }).or_stop()?;

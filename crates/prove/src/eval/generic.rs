@@ -1,6 +1,6 @@
 //! Operations without a rule of their own: a function of all elements of their operands, except along batch dimensions.
 
-use shardc_ir::{OpId, OpKind, ValueId};
+use shardc_ir::{OpId, OpKind, ValueId, WindowSpec};
 
 use super::{Eval, OrStop, Stop, regions};
 use crate::terms::{CORE, DEVICE, Digit, Digits, Op, View, push};
@@ -9,10 +9,10 @@ use crate::terms::{CORE, DEVICE, Digit, Digits, Op, View, push};
 const MOST_DIMS: u32 = 16;
 
 /// The dimension of the result of a batch dimension of operand `operand`; `None` if the operation computes along it.
-fn batch_dim(eval: &Eval<'_, '_>, op: OpId, operand: usize, dim: u32) -> Option<u32> {
+fn batch_dim(eval: &Eval<'_, '_>, op: OpId, kind: &OpKind, operand: usize, dim: u32) -> Option<u32> {
     let data = &eval.module.ops[op];
     let rank = eval.module.rank(data.operands[operand]) as u32;
-    let is_batch = match &data.kind {
+    let is_batch = match kind {
         OpKind::Sort { dim: along, .. } => {
             let along = along.unwrap_or(-1);
             let along = if along < 0 { along + i64::from(rank) } else { along };
@@ -55,13 +55,50 @@ impl Eval<'_, '_> {
     pub(super) fn generic(&mut self, op: OpId) -> Result<Vec<View>, Stop> {
         let module = self.module;
         let data = &module.ops[op];
+        let sizes: Vec<Vec<u64>> = data.operands.iter().map(|&value| self.sizes(value)).collect();
+        let args = self.operands(op)?;
+        self.generic_on(op, &data.kind, &args, &sizes)
+    }
+
+    /// A reduction over windows: padding with the initial value becomes padding of the operation.
+    pub(super) fn reduce_window(&mut self, op: OpId, spec: &WindowSpec) -> Result<Vec<View>, Stop> {
+        let data = &self.module.ops[op];
+        let mut sizes = vec![self.sizes(data.operands[0]), Vec::new()];
+        let mut args = self.operands(op)?;
+        let [view, init] = args.as_mut_slice() else { return self.generic(op) };
+        let mut spec = spec.clone();
+        let rank = sizes[0].len();
+        spec.padding.resize(rank, (0, 0));
+        for dim in (0..rank).rev().chain(0..rank) {
+            let is_dilated = spec.base_dilations.get(dim).is_some_and(|&step| step != 1);
+            let found = self.terms.unpadded(view, init, dim as u32).filter(|_| !is_dilated);
+            if let Some((inner, [low, size, high])) = found {
+                *view = inner;
+                sizes[0][dim] = size;
+                spec.padding[dim].0 += low as i64;
+                spec.padding[dim].1 += high as i64;
+            }
+        }
+        self.generic_on(op, &OpKind::ReduceWindow(Box::new(spec)), &args, &sizes)
+    }
+
+    /// An operation of this kind on these operands.
+    fn generic_on(
+        &mut self,
+        op: OpId,
+        kind: &OpKind,
+        args: &[View],
+        sizes: &[Vec<u64>],
+    ) -> Result<Vec<View>, Stop> {
+        let module = self.module;
+        let data = &module.ops[op];
         if data.results.is_empty() {
             return Ok(Vec::new());
         }
-        let Some(mut text) = regions::attributes(module, op) else {
+        let Some(mut text) = regions::attributes(kind) else {
             return Stop::rule("no rule for this operation");
         };
-        if matches!(data.kind, OpKind::Opaque(_)) {
+        if matches!(kind, OpKind::Opaque(_)) {
             return Stop::rule("an operation of another dialect");
         }
         for &region in &data.regions {
@@ -70,14 +107,13 @@ impl Eval<'_, '_> {
                 None => return Stop::rule("a region that uses values of the enclosing region"),
             }
         }
-        let args = self.operands(op)?;
         let mut moved = Vec::new();
         let mut batch: Vec<u32> = Vec::new();
         for (at, (view, &value)) in args.iter().zip(&data.operands).enumerate() {
             text += &format!(" {}", self.element(value));
             let mut places: Vec<Digits> = Vec::new();
-            for (dim, size) in (0u32..).zip(self.sizes(value)) {
-                let result = batch_dim(self, op, at, dim);
+            for (dim, &size) in (0u32..).zip(&sizes[at]) {
+                let result = batch_dim(self, op, kind, at, dim);
                 let slot = match result {
                     Some(result) => {
                         batch.push(result);

@@ -27,7 +27,7 @@ pub(crate) struct Devices {
     pub(crate) ids: Vec<i64>,
 }
 
-/// What is known about an operation.
+/// The state of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     /// The operation was not evaluated.
@@ -296,6 +296,7 @@ impl<'m, 't> Eval<'m, 't> {
             OpKind::DynamicUpdateSlice => self.dynamic_update_slice(op).map(one),
             OpKind::DotGeneral(spec) => self.dot_general(op, spec).map(one),
             OpKind::Reduce { dims } => self.reduce(op, dims),
+            OpKind::ReduceWindow(spec) => self.reduce_window(op, spec),
             OpKind::Gather(spec) => self.gather(op, spec).map(one),
             OpKind::Scatter(spec) => self.scatter(op, spec),
             OpKind::Convolution(spec) => self.convolution(op, spec).map(one),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
+use shardc_ir::{Module, OpKind, RegionId, ValueId};
 
 /// The operations of a region, with values numbered in order. `None` if the region uses a value of another region, or has effects.
 pub(super) fn text(module: &Module, region: RegionId) -> Option<String> {
@@ -28,7 +28,7 @@ fn write_region(
     define(&module.regions[region].args, numbers);
     for &op in &module.regions[region].ops {
         let data = &module.ops[op];
-        let _ = write!(out, "{};", attributes(module, op)?);
+        let _ = write!(out, "{};", attributes(&data.kind)?);
         for value in &data.operands {
             let _ = write!(out, "{},", numbers.get(value)?);
         }
@@ -47,10 +47,9 @@ fn write_region(
 }
 
 /// The name and attributes of an operation. `None` for operations whose results are not a function of their operands.
-pub(super) fn attributes(module: &Module, op: OpId) -> Option<String> {
+pub(super) fn attributes(kind: &OpKind) -> Option<String> {
     use OpKind as K;
-    let data = &module.ops[op];
-    match &data.kind {
+    match kind {
         K::Call { .. }
         | K::Composite(_)
         | K::PartitionId

@@ -318,7 +318,10 @@ fn report(
             }
         }
     }
-    report.places.sort_by_key(|place| place.span.start);
+    // Every offset begins at the number of the device, which is not its cause.
+    let is_number =
+        |place: &Place| matches!(place.operation.as_str(), "stablehlo.partition_id" | "stablehlo.replica_id");
+    report.places.sort_by_key(|place| (is_number(place), place.span.start));
     let all_proven = is_proven.iter().all(|&is| is);
     if all_proven && !options.always_test {
         return report;

@@ -6,7 +6,7 @@ use crate::boundary::{AxisDigit, Block, Boundary, Combine};
 use crate::eval::{Devices, Eval, Status, Stop};
 use crate::report::{Counts, Error, Evidence, Place, Report, Verdict};
 use crate::terms::{DEVICE, Digit, Digits, Join, Kind, Op, TermId, Terms, View, push};
-use crate::{Options, describe, exact};
+use crate::{Options, describe, effects, exact};
 
 /// The state of the proof of an output.
 enum Output {
@@ -322,7 +322,10 @@ fn report(
     let is_number =
         |place: &Place| matches!(place.operation.as_str(), "stablehlo.partition_id" | "stablehlo.replica_id");
     report.places.sort_by_key(|place| (is_number(place), place.span.start));
-    let all_proven = is_proven.iter().all(|&is| is);
+    let effects = effects::places(original, module);
+    let has_effects = !effects.is_empty();
+    report.places.extend(effects);
+    let all_proven = !has_effects && is_proven.iter().all(|&is| is);
     if all_proven && !options.always_test {
         return report;
     }
@@ -338,6 +341,7 @@ fn report(
     if let Some(work) = options.test_work {
         match exact::test(original, module, boundary, work, &options.interrupt) {
             Ok(true) if all_proven => {}
+            Ok(true) if has_effects => report.untested = Some("effects are not compared".to_owned()),
             Ok(true) => report.verdict = Verdict::Tested,
             Ok(false) => {
                 report.verdict = Verdict::Refuted;

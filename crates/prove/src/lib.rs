@@ -39,7 +39,7 @@
 //! Floats are real numbers: sums are reassociated, conversions between float types are the identity, and functions such as the exponential
 //! are unknown functions of their arguments. A proof therefore does not cover rounding, overflow, infinities that cancel, or NaN. These are
 //! the rules of [`Exact`](shardc_interpreter::Exact), in which the test below runs. Programs with operations that draw random numbers from a
-//! hidden state are not proven.
+//! hidden state are not proven, and neither are programs that communicate with the host or declare side effects.
 //!
 //! ## Verdicts
 //!
@@ -60,7 +60,7 @@
 //! ## Rooms
 //!
 //! `terms` has terms, views and digits, and builds nodes in canonical form. `algebra` has the rewrites. `eval` evaluates programs, one file
-//! for each family of operations. `check` compares outputs, `exact` runs the test, `describe` prints views. `boundary` and `report` are the
+//! for each family of operations. `check` compares outputs, `exact` runs the test, `effects` finds effects, `describe` prints views. `boundary` and `report` are the
 //! interface.
 //!
 //! Related work: Scalify (arXiv 2509.10694) relates values of distributed and baseline programs by e-graph rewriting, TrainVerify verifies
@@ -70,6 +70,7 @@ mod algebra;
 mod boundary;
 mod check;
 mod describe;
+mod effects;
 mod eval;
 mod exact;
 mod report;

@@ -1,8 +1,8 @@
 //! Each rule accepts a correct partition, and rejects variants of it that compute something else.
 
-use shardc_prove::Verdict;
+use shardc_prove::{Options, Verdict, prove};
 
-use crate::support::{check, only, proves, rejects};
+use crate::support::{boundary, check, module, only, proves, rejects};
 
 const SUM: &str =
     "({ ^bb0(%left: tensor<f32>, %right: tensor<f32>): %both = stablehlo.add %left, %right : tensor<f32>
@@ -402,4 +402,21 @@ fn combined_gradients_are_concatenated_before_the_reduction() {
         ("concatenate %0, %1", "concatenate %1, %0"),
     ];
     only(original, &local, &["a,-", "a,-"], &["-", "-"], &wrong);
+}
+
+#[test]
+fn effects_are_not_proven() {
+    let program = |shape: &str| {
+        format!(
+            "func.func @main(%x: tensor<{shape}xf32>) -> tensor<{shape}xf32> {{
+            stablehlo.custom_call @print(%x) {{has_side_effect = true}} : (tensor<{shape}xf32>) -> ()
+            return %x : tensor<{shape}xf32> }}"
+        )
+    };
+    let (original, local) = (module(&program("8")), module(&program("2")));
+    let boundary = boundary(&original, &local, [&["ab"], &["ab"]]);
+    let options = Options { test_work: None, ..Options::default() };
+    let report = prove(&original, &local, &boundary, &options).unwrap();
+    assert_eq!(report.verdict, Verdict::NotDecided);
+    assert_eq!((report.outputs, report.places.len()), (vec![true], 1));
 }

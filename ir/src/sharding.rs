@@ -216,6 +216,13 @@ impl ReductionKind {
             ReductionKind::Xor => "xor",
         }
     }
+
+    /// The reduction with this keyword.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<ReductionKind> {
+        use ReductionKind as R;
+        [R::Add, R::Mul, R::Max, R::Min, R::And, R::Or, R::Xor].into_iter().find(|kind| kind.word() == word)
+    }
 }
 
 fn push_axes(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {

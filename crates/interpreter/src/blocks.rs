@@ -39,13 +39,7 @@ impl<D: Domain> Array<D> {
         let op = match by {
             ReductionKind::Add if is_bool => BinaryOp::Or,
             ReductionKind::Mul if is_bool => BinaryOp::And,
-            ReductionKind::Add => BinaryOp::Add,
-            ReductionKind::Mul => BinaryOp::Multiply,
-            ReductionKind::Max => BinaryOp::Maximum,
-            ReductionKind::Min => BinaryOp::Minimum,
-            ReductionKind::And => BinaryOp::And,
-            ReductionKind::Or => BinaryOp::Or,
-            ReductionKind::Xor => BinaryOp::Xor,
+            _ => by.op(),
         };
         kernels::elementwise::binary(op, self, other, 0)
     }

@@ -1,5 +1,7 @@
 //! The boundary of a partitioned program: the block of each input and output on each device.
 
+use shardc_ir::ReductionKind;
+
 /// A digit of a position in the mesh: `position / stride % size`. A mesh axis is such a digit, and so is a sub-axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AxisDigit {
@@ -7,17 +9,6 @@ pub struct AxisDigit {
     pub stride: u64,
     /// The size of the axis.
     pub size: u64,
-}
-
-/// How the devices combine a value that is a partial result on each of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Combine {
-    /// The sum.
-    Sum,
-    /// The maximum.
-    Max,
-    /// The minimum.
-    Min,
 }
 
 /// The block of a tensor on each device.
@@ -32,7 +23,7 @@ pub struct Block {
     /// The axes along which devices have partial results.
     pub unreduced: Vec<AxisDigit>,
     /// How partial results are combined.
-    pub combine: Combine,
+    pub reduction: ReductionKind,
 }
 
 /// The devices, and the blocks of the inputs and outputs.

@@ -1,11 +1,12 @@
 //! Compares the outputs of the partitioned program with those of the original.
 
-use shardc_ir::{EntityRef, Func, Module, OpId, Region, ValueDef, ValueId};
+use shardc_ir::{EntityRef, Func, Module, OpId, ReductionKind, Region, ValueDef, ValueId};
 
-use crate::boundary::{AxisDigit, Block, Boundary, Combine};
+use crate::algebra::join_of;
+use crate::boundary::{AxisDigit, Block, Boundary};
 use crate::eval::{Devices, Eval, Status, Stop};
 use crate::report::{Counts, Error, Evidence, Place, Report, Verdict};
-use crate::terms::{DEVICE, Digit, Digits, Join, Kind, Op, TermId, Terms, View, push};
+use crate::terms::{DEVICE, Digit, Digits, Kind, Op, TermId, Terms, View, push};
 use crate::{Options, describe, effects, exact};
 
 /// The state of the proof of an output.
@@ -214,17 +215,19 @@ fn combined(terms: &mut Terms, block: &Block, kind: Kind, found: &View) -> Optio
     if block.unreduced.is_empty() {
         return Some(found.clone());
     }
-    let join = match block.combine {
-        Combine::Sum => Join::Add,
-        Combine::Max => Join::Max,
-        Combine::Min => Join::Min,
-    };
+    let join = join_of(kind, block.reduction)?;
     let devices: Vec<Digit> = digits(&block.unreduced).collect();
     over_devices(terms, join, kind, found, &devices)
 }
 
 /// Reduces over digits of the device.
-fn over_devices(terms: &mut Terms, join: Join, kind: Kind, view: &View, digits: &[Digit]) -> Option<View> {
+fn over_devices(
+    terms: &mut Terms,
+    join: ReductionKind,
+    kind: Kind,
+    view: &View,
+    digits: &[Digit],
+) -> Option<View> {
     let mut sorted = digits.to_vec();
     sorted.sort_by_key(|digit| digit.stride);
     let (mut number, mut slots, mut low) = (Vec::new(), Vec::new(), 1);
@@ -252,7 +255,9 @@ fn contradiction(terms: &mut Terms, kind: Kind, found: &View, needed: &View) -> 
     let own: Vec<Digit> = needed.digits().filter(|digit| digit.slot == DEVICE).collect();
     let extra: Vec<Digit> =
         found.digits().filter(|digit| digit.slot == DEVICE && !own.contains(digit)).collect();
-    for (join, name) in [(Join::Add, "sum"), (Join::Max, "maximum"), (Join::Min, "minimum")] {
+    for (join, name) in
+        [(ReductionKind::Add, "sum"), (ReductionKind::Max, "maximum"), (ReductionKind::Min, "minimum")]
+    {
         if !extra.is_empty()
             && kind != Kind::Complex
             && over_devices(terms, join, kind, found, &extra).as_ref() == Some(needed)

@@ -76,7 +76,7 @@ mod exact;
 mod report;
 mod terms;
 
-pub use boundary::{AxisDigit, Block, Boundary, Combine};
+pub use boundary::{AxisDigit, Block, Boundary};
 pub use check::prove;
 pub use report::{Counts, Error, Evidence, Place, Report, Verdict};
 

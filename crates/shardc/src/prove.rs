@@ -20,27 +20,39 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use shardc_ir::Module;
-use shardc_prove::{AxisDigit, Block, Boundary, Combine};
-pub use shardc_prove::{Counts, Error, Evidence, Options, Place, Report, Verdict};
+use shardc_ir::{Diagnostic, Module, ReductionKind};
+use shardc_prove::Error as ProveError;
+use shardc_prove::{AxisDigit, Block, Boundary};
+pub use shardc_prove::{Counts, Evidence, Options, Place, Report, Verdict};
 
+use crate::Error;
 use crate::manifest::{Manifest, MeshInfo, TensorInfo};
 
 /// Decides whether `partitioned` computes on the devices of the manifest what `original` computes on one device.
 ///
 /// # Errors
-/// The manifest does not describe the programs, or the check is interrupted.
+/// The manifest does not describe the programs (SH0714), or the check is interrupted.
 pub fn prove(
     original: &Module,
     partitioned: &Module,
     manifest: &Manifest,
     options: &Options,
 ) -> Result<Report, Error> {
-    shardc_prove::prove(original, partitioned, &boundary(manifest)?, options)
+    let report =
+        boundary(manifest).and_then(|blocks| shardc_prove::prove(original, partitioned, &blocks, options));
+    report.map_err(|error| {
+        let diagnostic = match error {
+            ProveError::Interrupted(reason) => return reason.to_diagnostic().into(),
+            error => Diagnostic::invalid("SH0714", error.to_string()),
+        };
+        diagnostic
+            .hint("pass the manifest that `shardc partition --manifest` wrote with this partition")
+            .into()
+    })
 }
 
 /// Converts a manifest.
-fn boundary(manifest: &Manifest) -> Result<Boundary, Error> {
+fn boundary(manifest: &Manifest) -> Result<Boundary, ProveError> {
     let blocks = |list: &[TensorInfo]| {
         list.iter().map(|tensor| block(tensor, manifest)).collect::<Result<Vec<_>, _>>()
     };
@@ -52,32 +64,31 @@ fn boundary(manifest: &Manifest) -> Result<Boundary, Error> {
     })
 }
 
-fn block(tensor: &TensorInfo, manifest: &Manifest) -> Result<Block, Error> {
+fn block(tensor: &TensorInfo, manifest: &Manifest) -> Result<Block, ProveError> {
     let mesh = &manifest.mesh;
     let used = tensor.mesh.as_ref().and_then(|name| manifest.meshes.get(name)).unwrap_or(mesh);
     let is_sharded = !tensor.spec.iter().all(Vec::is_empty) || !tensor.unreduced.is_empty();
     if used != mesh && is_sharded {
-        return Err(Error::Boundary("a tensor is sharded on a mesh of its own".to_owned()));
+        return Err(ProveError::Boundary("a tensor is sharded on a mesh of its own".to_owned()));
     }
     let axes = |list: &Vec<String>| list.iter().map(|text| axis(mesh, text)).collect::<Result<Vec<_>, _>>();
     let sizes = |shape: &[i64]| shape.iter().map(|&size| size.max(0) as u64).collect();
-    let combine = match tensor.reduction.as_deref() {
-        None => Combine::Sum,
-        Some("max") => Combine::Max,
-        Some("min") => Combine::Min,
-        Some(other) => return Err(Error::Boundary(format!("the reduction {other} is not supported"))),
+    let reduction = match &tensor.reduction {
+        None => ReductionKind::Add,
+        Some(word) => ReductionKind::from_word(word)
+            .ok_or_else(|| ProveError::Boundary(format!("unknown reduction {word} in the manifest")))?,
     };
     Ok(Block {
         global: sizes(&tensor.global_shape),
         local: sizes(&tensor.local_shape),
         axes: tensor.spec.iter().map(axes).collect::<Result<_, _>>()?,
         unreduced: axes(&tensor.unreduced)?,
-        combine,
+        reduction,
     })
 }
 
 /// Reads an axis, `data`, or a sub-axis: `data:(2)4` is the axis of size 4 after the first 2 of the axis.
-fn axis(mesh: &MeshInfo, text: &str) -> Result<AxisDigit, Error> {
+fn axis(mesh: &MeshInfo, text: &str) -> Result<AxisDigit, ProveError> {
     let sub_axis = text.rsplit_once(":(").and_then(|(name, rest)| {
         let (before, size) = rest.split_once(')')?;
         Some((name, before.parse::<u64>().ok()?, size.parse::<u64>().ok()?))
@@ -96,5 +107,5 @@ fn axis(mesh: &MeshInfo, text: &str) -> Result<AxisDigit, Error> {
         }
         stride = stride.saturating_mul(size);
     }
-    Err(Error::Boundary(format!("the mesh has no axis {text}")))
+    Err(ProveError::Boundary(format!("the mesh has no axis {text}")))
 }

@@ -10,7 +10,7 @@
 // CHECK-NEXT: "data" on dimension 0 is from its own annotation
 // CHECK-NEXT: collectives, bytes that a device sends in one execution:
 // CHECK-NEXT: all_gather along data: 0 B -> 24.0 KiB (new), operations 0 -> 2, executions 0 -> 2
-// CHECK-NEXT: new: tensor<16x64xf32> for stablehlo.dot_general at line
+// CHECK-NEXT: new in causes.mlir: tensor<16x64xf32> for stablehlo.dot_general at line
 // CHECK: total: 0 B -> 24.0 KiB (new)
 // CHECK-NEXT: estimated memory of a device:
 // CHECK-NEXT: weight: 64.0 KiB -> 16.0 KiB (-75.0 %)

@@ -3,8 +3,8 @@
 // RUN: shardc diff %s %t.mlir | FileCheck %s --check-prefix=FEWER
 // RUN: not shardc diff %t.mlir %s | FileCheck %s --check-prefix=MORE
 
-// FEWER: fewer: tensor<16x64xf32> for stablehlo.dot_general at line {{[0-9]+}}: %w2
-// MORE: more: tensor<16x64xf32> for stablehlo.dot_general at line {{[0-9]+}}: %w2
+// FEWER: fewer in one_of_several.mlir: tensor<16x64xf32> for stablehlo.dot_general at line {{[0-9]+}}: %w2
+// MORE: more in one_of_several.mlir: tensor<16x64xf32> for stablehlo.dot_general at line {{[0-9]+}}: %w2
 sdy.mesh @mesh = <["data"=4, "model"=2]>
 func.func @main(
     %x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>} loc("batch['x']"),

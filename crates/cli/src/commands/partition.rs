@@ -56,7 +56,8 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     if args.prove {
         let original = Compiler::read(&job.source.bytes).map_err(|error| job.source.explain(&error))?;
-        let report = prove::check(&original, &job.output.module, &job.output.manifest(), true)?;
+        let report = prove::check(&original, &job.output.module, &job.output.manifest(), true)
+            .map_err(|error| job.source.explain(&error))?;
         ui.summary(
             || prove::text(&report, &job.source, ui),
             || json!({ "proof": prove::document(&report, &job.source) }),

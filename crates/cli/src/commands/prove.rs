@@ -7,10 +7,9 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use shardc::ir::Module;
 use shardc::prove::{self, Evidence, Options, Place, Report, Verdict};
-use shardc::{Compiler, Manifest};
+use shardc::{Compiler, Error, Manifest};
 
 use crate::args::ProveArgs;
-use crate::failure::usage;
 use crate::source::Source;
 use crate::ui::Ui;
 use crate::ui::table::Table;
@@ -26,7 +25,8 @@ pub(crate) fn run(args: &ProveArgs, ui: &Ui) -> Result<ExitCode> {
     let (global, local) = (read(&original)?, read(&partitioned)?);
     let manifest: Manifest = serde_json::from_slice(&manifest.bytes)
         .with_context(|| format!("{} is not a manifest of `shardc partition`", manifest.name))?;
-    let report = check(&global, &local, &manifest, !args.no_test)?;
+    let report =
+        check(&global, &local, &manifest, !args.no_test).map_err(|error| original.explain(&error))?;
     ui.result(|| text(&report, &partitioned, ui), || document(&report, &partitioned))?;
     Ok(match report.verdict {
         Verdict::Proven | Verdict::Tested => ExitCode::SUCCESS,
@@ -35,12 +35,17 @@ pub(crate) fn run(args: &ProveArgs, ui: &Ui) -> Result<ExitCode> {
 }
 
 /// Proves a partitioned program.
-pub(crate) fn check(global: &Module, local: &Module, manifest: &Manifest, tests: bool) -> Result<Report> {
+pub(crate) fn check(
+    global: &Module,
+    local: &Module,
+    manifest: &Manifest,
+    tests: bool,
+) -> Result<Report, Error> {
     let mut options = Options::default();
     if !tests {
         options.test_work = None;
     }
-    prove::prove(global, local, manifest, &options).map_err(|error| usage(error.to_string()))
+    prove::prove(global, local, manifest, &options)
 }
 
 /// The line of a place, if it is in the text.

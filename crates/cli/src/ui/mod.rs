@@ -102,7 +102,10 @@ impl Ui {
 
     /// Text whose lines fit the width of standard output: longer ones continue on indented lines.
     pub(crate) fn fitted(&self, text: String) -> String {
-        self.out.width.map_or(text.clone(), |width| table::fitted(&text, width))
+        match self.out.width {
+            Some(width) => table::fitted(&text, width),
+            None => text,
+        }
     }
 
     /// A table that fits the width of standard output.

@@ -63,8 +63,8 @@ impl Table {
     }
 }
 
-/// Wraps the lines of a text to `width` characters. What continues a line begins below the text after its label, which is followed by at least two
-/// spaces, or is indented by [`CONTINUED`] more than the line.
+/// Wraps the lines of a text to `width` characters. If a line has a label, two or more spaces and a text, further lines begin below that
+/// text. Otherwise they are indented by [`CONTINUED`] more than the line.
 pub(super) fn fitted(text: &str, width: usize) -> String {
     let mut out = String::new();
     for line in text.lines() {

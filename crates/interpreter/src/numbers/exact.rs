@@ -10,8 +10,8 @@
 //!   are associative and commutative, and masks with infinities work.
 //! * A transcendental function is a random function of its argument: a keyed hash. A power with a small integer exponent is a product.
 //! * Rounding is the identity on integers of at most 2^53, and a random function of other elements.
-//! * Conversions between float types are the identity. Integers become their residue; a float becomes the integer part of the number that
-//!   decides its order. Bit casts of floats to integers are random functions.
+//! * Conversions between float types are the identity. Integers become their residue; a float becomes the integer part of the real number of
+//!   its place in the order. Bit casts of floats to integers are random functions.
 
 use std::cmp::Ordering;
 
@@ -31,7 +31,7 @@ const ROUNDED: i64 = 1 << 53;
 const INTEGER: i64 = 1 << 36;
 /// The greatest exponent of the denominator of a fraction that is ordered as a real number, and the number of bits of its numerator.
 const FRACTION: u32 = 30;
-/// The exponent of the fixed-point numbers that order elements.
+/// The number of bits after the point of a place in the order.
 const POINT: u32 = 60;
 /// The largest exponent of a power that is computed as a product.
 const LARGEST_POWER: i64 = 64;
@@ -61,7 +61,7 @@ impl Field {
         Field(((self.0 << exponent) | (self.0 >> (61 - exponent))) & P)
     }
 
-    /// The real number that decides the order of the element, as a fixed-point number with [`POINT`] bits after the point.
+    /// The place of the element in the order: a real number with [`POINT`] bits after the point.
     #[inline]
     fn place(self) -> i128 {
         if self == INFINITY || self == INFINITY.negative() {

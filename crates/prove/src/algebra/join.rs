@@ -10,25 +10,37 @@
 //! | products of integer literals are computed | the result is less than 2^40 |
 //! | `[0 <= y] * [y <= n - 1] * sum over p of [p = clamp(y)] * x` = `sum over p of [p = y] * x` | `p` is from 0 to `n - 1` |
 
-use crate::terms::{Join, Kind, Map, Op, Terms, View};
+use shardc_ir::ReductionKind;
+
+use crate::terms::{Kind, Map, Op, Terms, View};
 
 use super::Linear;
 
 /// The most arguments of an operation into which another is merged.
 const MOST: usize = 512;
 
-impl Join {
-    pub(crate) fn is_idempotent(self) -> bool {
-        match self {
-            Join::Max | Join::Min | Join::And | Join::Or => true,
-            Join::Add | Join::Mul | Join::Xor => false,
-        }
+/// The operation of a reduction on elements of a kind; `None` if it has none. On truth values, sums and maxima are "or".
+pub(crate) fn join_of(kind: Kind, reduction: ReductionKind) -> Option<ReductionKind> {
+    use ReductionKind as R;
+    match (reduction, kind) {
+        (R::Add | R::Max, Kind::Bool) => Some(R::Or),
+        (R::Mul | R::Min, Kind::Bool) => Some(R::And),
+        (R::Max | R::Min, Kind::Complex) => None,
+        _ => Some(reduction),
+    }
+}
+
+fn is_idempotent(join: ReductionKind) -> bool {
+    use ReductionKind as R;
+    match join {
+        R::Max | R::Min | R::And | R::Or => true,
+        R::Add | R::Mul | R::Xor => false,
     }
 }
 
 impl Terms {
     /// Applies an associative and commutative operation.
-    pub(crate) fn join(&mut self, join: Join, kind: Kind, args: &[View]) -> Option<View> {
+    pub(crate) fn join(&mut self, join: ReductionKind, kind: Kind, args: &[View]) -> Option<View> {
         let mut flat: Vec<View> = Vec::new();
         for arg in args {
             let node = self.node(arg.term);
@@ -39,18 +51,22 @@ impl Terms {
             }
         }
         match join {
-            Join::Add => self.sum(kind, flat),
-            Join::Mul => self.product(kind, flat),
-            Join::Max | Join::Min | Join::And | Join::Or | Join::Xor => self.other(join, kind, flat),
+            ReductionKind::Add => self.sum(kind, flat),
+            ReductionKind::Mul => self.product(kind, flat),
+            ReductionKind::Max
+            | ReductionKind::Min
+            | ReductionKind::And
+            | ReductionKind::Or
+            | ReductionKind::Xor => self.other(join, kind, flat),
         }
     }
 
     pub(crate) fn add(&mut self, kind: Kind, a: &View, b: &View) -> Option<View> {
-        self.join(Join::Add, kind, &[a.clone(), b.clone()])
+        self.join(ReductionKind::Add, kind, &[a.clone(), b.clone()])
     }
 
     pub(crate) fn mul(&mut self, kind: Kind, a: &View, b: &View) -> Option<View> {
-        self.join(Join::Mul, kind, &[a.clone(), b.clone()])
+        self.join(ReductionKind::Mul, kind, &[a.clone(), b.clone()])
     }
 
     pub(crate) fn negate(&mut self, kind: Kind, x: &View) -> Option<View> {
@@ -109,7 +125,7 @@ impl Terms {
         if let [only] = rest.as_slice() {
             return Some(only.clone());
         }
-        self.build(Op::Join(Join::Add), kind, &rest, &[], &[])
+        self.build(Op::Join(ReductionKind::Add), kind, &rest, &[], &[])
     }
 
     fn product(&mut self, kind: Kind, flat: Vec<View>) -> Option<View> {
@@ -145,7 +161,7 @@ impl Terms {
         if let Some(view) = self.distributed(kind, &rest) {
             return Some(view);
         }
-        self.build(Op::Join(Join::Mul), kind, &rest, &[], &[])
+        self.build(Op::Join(ReductionKind::Mul), kind, &rest, &[], &[])
     }
 
     /// An integer times one view: an affine function stays affine, and a sum is scaled term by term.
@@ -155,35 +171,35 @@ impl Terms {
         {
             return Some(Some(view));
         }
-        if self.node(view.term).op != Op::Join(Join::Add) {
+        if self.node(view.term).op != Op::Join(ReductionKind::Add) {
             return Some(None);
         }
         let factor = self.integer(kind, factor);
         let args = self.arguments(view)?;
         let scaled: Option<Vec<View>> = args.iter().map(|arg| self.mul(kind, &factor, arg)).collect();
-        Some(self.join(Join::Add, kind, &scaled?))
+        Some(self.join(ReductionKind::Add, kind, &scaled?))
     }
 
     /// A literal times a sum.
     fn distributed(&mut self, kind: Kind, args: &[View]) -> Option<View> {
         let [a, b] = args else { return None };
         let (literal, sum) = if self.is_literal(a) { (a, b) } else { (b, a) };
-        if !self.is_literal(literal) || self.node(sum.term).op != Op::Join(Join::Add) {
+        if !self.is_literal(literal) || self.node(sum.term).op != Op::Join(ReductionKind::Add) {
             return None;
         }
         let args = self.arguments(sum)?;
         let scaled: Option<Vec<View>> = args.iter().map(|arg| self.mul(kind, literal, arg)).collect();
-        self.join(Join::Add, kind, &scaled?)
+        self.join(ReductionKind::Add, kind, &scaled?)
     }
 
     pub(crate) fn is_indicator(&self, view: &View) -> bool {
         self.node(view.term).op == Op::Map(Map::Indicator)
     }
 
-    fn other(&mut self, join: Join, kind: Kind, flat: Vec<View>) -> Option<View> {
+    fn other(&mut self, join: ReductionKind, kind: Kind, flat: Vec<View>) -> Option<View> {
         let mut rest: Vec<View> = Vec::new();
         for view in flat {
-            if self.is_identity(join, &view) || (join.is_idempotent() && rest.contains(&view)) {
+            if self.is_identity(join, &view) || (is_idempotent(join) && rest.contains(&view)) {
                 continue;
             }
             if self.absorbs(join, &view) {
@@ -197,8 +213,8 @@ impl Terms {
             _ => {
                 let numbers: Option<Vec<i64>> = rest.iter().map(|view| self.as_integer(view)).collect();
                 match (join, numbers) {
-                    (Join::Max, Some(list)) => Some(self.integer(kind, list.into_iter().max()?)),
-                    (Join::Min, Some(list)) => Some(self.integer(kind, list.into_iter().min()?)),
+                    (ReductionKind::Max, Some(list)) => Some(self.integer(kind, list.into_iter().max()?)),
+                    (ReductionKind::Min, Some(list)) => Some(self.integer(kind, list.into_iter().min()?)),
                     _ => self.build(Op::Join(join), kind, &rest, &[], &[]),
                 }
             }
@@ -206,48 +222,49 @@ impl Terms {
     }
 
     /// Whether combining with this scalar changes nothing.
-    pub(crate) fn is_identity(&self, join: Join, view: &View) -> bool {
+    pub(crate) fn is_identity(&self, join: ReductionKind, view: &View) -> bool {
         let node = self.node(view.term);
         let Op::Literal(bits) = node.op else { return false };
         let real = f64::from_bits(bits as u64);
         match (join, node.kind) {
-            (Join::Add, Kind::Real | Kind::Complex) => real == 0.0,
-            (Join::Mul, Kind::Real | Kind::Complex) => real == 1.0,
-            (Join::Max, Kind::Real) => real == f64::NEG_INFINITY,
-            (Join::Min, Kind::Real) => real == f64::INFINITY,
-            (Join::Add | Join::Or | Join::Xor, _) => bits == 0,
-            (Join::Mul, _) => bits == 1,
-            (Join::And, Kind::Bool) | (Join::Min, Kind::Bool) => bits == 1,
-            (Join::Max, Kind::Bool) => bits == 0,
-            (Join::Max, Kind::Integer(_)) => bits == super::linear::least(node.kind),
-            (Join::Min, Kind::Integer(dtype)) => {
+            (ReductionKind::Add, Kind::Real | Kind::Complex) => real == 0.0,
+            (ReductionKind::Mul, Kind::Real | Kind::Complex) => real == 1.0,
+            (ReductionKind::Max, Kind::Real) => real == f64::NEG_INFINITY,
+            (ReductionKind::Min, Kind::Real) => real == f64::INFINITY,
+            (ReductionKind::Add | ReductionKind::Or | ReductionKind::Xor, _) => bits == 0,
+            (ReductionKind::Mul, _) => bits == 1,
+            (ReductionKind::And, Kind::Bool) | (ReductionKind::Min, Kind::Bool) => bits == 1,
+            (ReductionKind::Max, Kind::Bool) => bits == 0,
+            (ReductionKind::Max, Kind::Integer(_)) => bits == super::linear::least(node.kind),
+            (ReductionKind::Min, Kind::Integer(dtype)) => {
                 dtype != shardc_ir::DType::UI64 && bits == super::linear::greatest(node.kind)
             }
             _ => false,
         }
     }
 
-    fn identity(&mut self, join: Join, kind: Kind) -> Option<View> {
+    fn identity(&mut self, join: ReductionKind, kind: Kind) -> Option<View> {
         Some(match (join, kind) {
-            (Join::Add | Join::Xor | Join::Or, _) => self.integer(kind, 0),
-            (Join::Mul, _) => self.integer(kind, 1),
-            (Join::And, Kind::Bool) | (Join::Min, Kind::Bool) => self.truth(true),
-            (Join::Max, Kind::Bool) => self.truth(false),
-            (Join::Max, Kind::Real) => self.real(kind, f64::NEG_INFINITY),
-            (Join::Min, Kind::Real) => self.real(kind, f64::INFINITY),
-            (Join::Max, Kind::Integer(_)) => self.integer(kind, super::linear::least(kind)),
-            (Join::Min, Kind::Integer(dtype)) if dtype != shardc_ir::DType::UI64 => {
+            (ReductionKind::Add | ReductionKind::Xor | ReductionKind::Or, _) => self.integer(kind, 0),
+            (ReductionKind::Mul, _) => self.integer(kind, 1),
+            (ReductionKind::And, Kind::Bool) | (ReductionKind::Min, Kind::Bool) => self.truth(true),
+            (ReductionKind::Max, Kind::Bool) => self.truth(false),
+            (ReductionKind::Max, Kind::Real) => self.real(kind, f64::NEG_INFINITY),
+            (ReductionKind::Min, Kind::Real) => self.real(kind, f64::INFINITY),
+            (ReductionKind::Max, Kind::Integer(_)) => self.integer(kind, super::linear::least(kind)),
+            (ReductionKind::Min, Kind::Integer(dtype)) if dtype != shardc_ir::DType::UI64 => {
                 self.integer(kind, super::linear::greatest(kind))
             }
             _ => return None,
         })
     }
 
-    fn absorbs(&self, join: Join, view: &View) -> bool {
+    fn absorbs(&self, join: ReductionKind, view: &View) -> bool {
         let node = self.node(view.term);
         matches!(
             (join, node.kind, &node.op),
-            (Join::And, Kind::Bool, Op::Literal(0)) | (Join::Or, Kind::Bool, Op::Literal(1))
+            (ReductionKind::And, Kind::Bool, Op::Literal(0))
+                | (ReductionKind::Or, Kind::Bool, Op::Literal(1))
         )
     }
 }

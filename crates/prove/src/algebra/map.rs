@@ -13,9 +13,9 @@
 //! | comparisons, quotients, remainders, extrema of affine functions are computed | ranges decide |
 //! | conversions between float types are the identity | |
 
-use shardc_ir::{BinaryOp, CompareDirection, UnaryOp};
+use shardc_ir::{BinaryOp, CompareDirection, ReductionKind, UnaryOp};
 
-use crate::terms::{Join, Kind, Map, Op, Terms, View};
+use crate::terms::{Kind, Map, Op, Terms, View};
 
 impl Terms {
     fn map(&mut self, map: Map, kind: Kind, args: &[View]) -> Option<View> {
@@ -49,15 +49,17 @@ impl Terms {
     pub(crate) fn binary(&mut self, op: BinaryOp, kind: Kind, a: &View, b: &View) -> Option<View> {
         let pair = [a.clone(), b.clone()];
         let join = match (op, kind) {
-            (BinaryOp::Add, Kind::Bool) | (BinaryOp::Or | BinaryOp::Maximum, Kind::Bool) => Some(Join::Or),
-            (BinaryOp::Multiply | BinaryOp::And | BinaryOp::Minimum, Kind::Bool) => Some(Join::And),
-            (BinaryOp::Add, _) => Some(Join::Add),
-            (BinaryOp::Multiply, _) => Some(Join::Mul),
-            (BinaryOp::Maximum, Kind::Real | Kind::Integer(_)) => Some(Join::Max),
-            (BinaryOp::Minimum, Kind::Real | Kind::Integer(_)) => Some(Join::Min),
-            (BinaryOp::And, _) => Some(Join::And),
-            (BinaryOp::Or, _) => Some(Join::Or),
-            (BinaryOp::Xor, _) => Some(Join::Xor),
+            (BinaryOp::Add, Kind::Bool) | (BinaryOp::Or | BinaryOp::Maximum, Kind::Bool) => {
+                Some(ReductionKind::Or)
+            }
+            (BinaryOp::Multiply | BinaryOp::And | BinaryOp::Minimum, Kind::Bool) => Some(ReductionKind::And),
+            (BinaryOp::Add, _) => Some(ReductionKind::Add),
+            (BinaryOp::Multiply, _) => Some(ReductionKind::Mul),
+            (BinaryOp::Maximum, Kind::Real | Kind::Integer(_)) => Some(ReductionKind::Max),
+            (BinaryOp::Minimum, Kind::Real | Kind::Integer(_)) => Some(ReductionKind::Min),
+            (BinaryOp::And, _) => Some(ReductionKind::And),
+            (BinaryOp::Or, _) => Some(ReductionKind::Or),
+            (BinaryOp::Xor, _) => Some(ReductionKind::Xor),
             _ => None,
         };
         if let Some(join) = join {
@@ -86,17 +88,17 @@ impl Terms {
     }
 
     /// The extreme of two integers whose ranges decide it.
-    fn extreme(&mut self, join: Join, kind: Kind, pair: &[View; 2]) -> Option<View> {
-        if !matches!((join, kind), (Join::Max | Join::Min, Kind::Integer(_))) {
+    fn extreme(&mut self, join: ReductionKind, kind: Kind, pair: &[View; 2]) -> Option<View> {
+        if !matches!((join, kind), (ReductionKind::Max | ReductionKind::Min, Kind::Integer(_))) {
             return None;
         }
         let [a, b] = pair;
         let (x, y) = (self.range(a)?, self.range(b)?);
         let is_first = match join {
-            Join::Max if x.0 >= y.1 => true,
-            Join::Min if x.1 <= y.0 => true,
-            Join::Max if y.0 >= x.1 => false,
-            Join::Min if y.1 <= x.0 => false,
+            ReductionKind::Max if x.0 >= y.1 => true,
+            ReductionKind::Min if x.1 <= y.0 => true,
+            ReductionKind::Max if y.0 >= x.1 => false,
+            ReductionKind::Min if y.1 <= x.0 => false,
             _ => return None,
         };
         Some(if is_first { a.clone() } else { b.clone() })
@@ -118,10 +120,10 @@ impl Terms {
         if let Some(value) = self.as_integer(test) {
             return Some(self.integer(kind, value));
         }
-        if self.node(test.term).op == Op::Join(Join::And) {
+        if self.node(test.term).op == Op::Join(ReductionKind::And) {
             let args = self.arguments(test)?;
             let all: Option<Vec<View>> = args.iter().map(|arg| self.indicator(kind, arg)).collect();
-            return self.join(Join::Mul, kind, &all?);
+            return self.join(ReductionKind::Mul, kind, &all?);
         }
         self.map(Map::Indicator, kind, std::slice::from_ref(test))
     }
@@ -159,8 +161,8 @@ impl Terms {
         match (kind, x, y) {
             (Kind::Bool, Some(1), Some(0)) => Some(test.clone()),
             (Kind::Bool, Some(0), Some(1)) => self.unary(UnaryOp::Not, Kind::Bool, test),
-            (Kind::Bool, _, Some(0)) => self.join(Join::And, kind, &[test.clone(), a.clone()]),
-            (Kind::Bool, Some(1), _) => self.join(Join::Or, kind, &[test.clone(), b.clone()]),
+            (Kind::Bool, _, Some(0)) => self.join(ReductionKind::And, kind, &[test.clone(), a.clone()]),
+            (Kind::Bool, Some(1), _) => self.join(ReductionKind::Or, kind, &[test.clone(), b.clone()]),
             (Kind::Bool, ..) => self.map(Map::Select, kind, &[test.clone(), a.clone(), b.clone()]),
             (_, _, Some(0)) => {
                 let factor = self.indicator(kind, test)?;

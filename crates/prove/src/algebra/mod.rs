@@ -6,5 +6,6 @@ mod map;
 mod pieces;
 mod reduce;
 
+pub(crate) use self::join::join_of;
 pub(crate) use self::linear::Linear;
 pub(crate) use self::pieces::Range;

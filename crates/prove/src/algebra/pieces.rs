@@ -11,7 +11,9 @@
 
 use super::Linear;
 use super::reduce::Reduced;
-use crate::terms::{CORE, Digit, Digits, Join, Kind, Op, Terms, VarRole, View, push};
+use shardc_ir::ReductionKind;
+
+use crate::terms::{CORE, Digit, Digits, Kind, Op, Terms, VarRole, View, push};
 
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
@@ -286,7 +288,7 @@ impl Terms {
     /// Reduces the arguments of a slice or concatenation instead; `None` if the view is not one, or is reduced along its core slot.
     pub(super) fn reduce_pieces(
         &mut self,
-        join: Join,
+        join: ReductionKind,
         kind: Kind,
         view: &View,
         slots: &[Reduced],

@@ -11,7 +11,9 @@
 
 use smallvec::SmallVec;
 
-use crate::terms::{Digit, Digits, Join, Kind, Map, Op, Terms, VarRole, View};
+use shardc_ir::ReductionKind;
+
+use crate::terms::{Digit, Digits, Kind, Map, Op, Terms, VarRole, View};
 
 /// A slot that is reduced, and its size.
 pub(crate) type Reduced = (u32, u64);
@@ -24,28 +26,34 @@ struct Opened {
 
 impl Terms {
     /// Reduces a view over slots.
-    pub(crate) fn reduce(&mut self, join: Join, kind: Kind, view: &View, slots: &[Reduced]) -> Option<View> {
+    pub(crate) fn reduce(
+        &mut self,
+        join: ReductionKind,
+        kind: Kind,
+        view: &View,
+        slots: &[Reduced],
+    ) -> Option<View> {
         let slots: Vec<Reduced> = slots.iter().copied().filter(|&(_, size)| size > 1).collect();
         if self.node(view.term).op == Op::Reduce(join) {
             let opened = self.opened(view)?;
             return self.reduce(join, kind, &opened.inner, &[slots, opened.slots].concat());
         }
         let uses = |view: &View| view.digits().any(|digit| slots.iter().any(|&(slot, _)| slot == digit.slot));
-        if join == Join::Add {
+        if join == ReductionKind::Add {
             match self.node(view.term).op {
-                Op::Join(Join::Add) => {
+                Op::Join(ReductionKind::Add) => {
                     let args = self.arguments(view)?;
                     let sums: Option<Vec<View>> =
                         args.iter().map(|arg| self.reduce(join, kind, arg, &slots)).collect();
-                    return self.join(Join::Add, kind, &sums?);
+                    return self.join(ReductionKind::Add, kind, &sums?);
                 }
-                Op::Join(Join::Mul) => {
+                Op::Join(ReductionKind::Mul) => {
                     let (inside, mut outside): (Vec<View>, Vec<View>) =
                         self.arguments(view)?.into_iter().partition(|arg| uses(arg));
                     if !outside.is_empty() {
-                        let inside = self.join(Join::Mul, kind, &inside)?;
+                        let inside = self.join(ReductionKind::Mul, kind, &inside)?;
                         outside.push(self.reduce(join, kind, &inside, &slots)?);
-                        return self.join(Join::Mul, kind, &outside);
+                        return self.join(ReductionKind::Mul, kind, &outside);
                     }
                     if let Some(view) = self.eliminated(kind, &inside, &slots) {
                         return Some(view);
@@ -79,10 +87,10 @@ impl Terms {
             unused = unused.checked_mul(size / used)?;
         }
         let repeats = match join {
-            Join::Max | Join::Min | Join::And | Join::Or => 1,
-            Join::Add => i64::try_from(unused).ok()?,
-            Join::Mul | Join::Xor if unused == 1 => 1,
-            Join::Mul | Join::Xor => return None,
+            ReductionKind::Max | ReductionKind::Min | ReductionKind::And | ReductionKind::Or => 1,
+            ReductionKind::Add => i64::try_from(unused).ok()?,
+            ReductionKind::Mul | ReductionKind::Xor if unused == 1 => 1,
+            ReductionKind::Mul | ReductionKind::Xor => return None,
         };
         let reduced = if uses(view) { self.reduction(join, kind, view, &slots)? } else { view.clone() };
         if repeats == 1 {
@@ -132,15 +140,15 @@ impl Terms {
         let (inside, outside): (Vec<usize>, Vec<usize>) =
             (0..moved.len()).partition(|at| fewest.contains(at));
         let take = |list: &[usize]| -> Vec<View> { list.iter().map(|&at| moved[at].clone()).collect() };
-        let inside = self.join(Join::Mul, kind, &take(&inside))?;
+        let inside = self.join(ReductionKind::Mul, kind, &take(&inside))?;
         let mut product = take(&outside);
-        product.push(self.reduce(Join::Add, kind, &inside, &first)?);
-        let product = self.join(Join::Mul, kind, &product)?;
-        self.reduce(Join::Add, kind, &product, &second)
+        product.push(self.reduce(ReductionKind::Add, kind, &inside, &first)?);
+        let product = self.join(ReductionKind::Mul, kind, &product)?;
+        self.reduce(ReductionKind::Add, kind, &product, &second)
     }
 
     /// A reduction over slots on which the view depends.
-    fn reduction(&mut self, join: Join, kind: Kind, view: &View, slots: &[Reduced]) -> Option<View> {
+    fn reduction(&mut self, join: ReductionKind, kind: Kind, view: &View, slots: &[Reduced]) -> Option<View> {
         let slots: Vec<u32> = slots.iter().map(|&(slot, _)| slot).collect();
         self.build(Op::Reduce(join), kind, std::slice::from_ref(view), &slots, &[])
     }
@@ -166,11 +174,11 @@ impl Terms {
             return None;
         }
         for (at, factor) in factors.iter().enumerate() {
-            if self.node(factor.term).op != Op::Reduce(Join::Add) {
+            if self.node(factor.term).op != Op::Reduce(ReductionKind::Add) {
                 continue;
             }
             let Some(opened) = self.opened(factor) else { continue };
-            let inner = if self.node(opened.inner.term).op == Op::Join(Join::Mul) {
+            let inner = if self.node(opened.inner.term).op == Op::Join(ReductionKind::Mul) {
                 self.arguments(&opened.inner)?
             } else {
                 vec![opened.inner.clone()]
@@ -179,12 +187,12 @@ impl Terms {
                 let Some((plain, masks)) = self.unclamped(kind, candidate, factors) else { continue };
                 let mut inner = inner.clone();
                 inner[place] = plain;
-                let product = self.join(Join::Mul, kind, &inner)?;
-                let reduced = self.reduce(Join::Add, kind, &product, &opened.slots)?;
+                let product = self.join(ReductionKind::Mul, kind, &inner)?;
+                let reduced = self.reduce(ReductionKind::Add, kind, &product, &opened.slots)?;
                 let others = factors.iter().enumerate().filter(|(i, _)| *i != at && !masks.contains(i));
                 let mut rest: Vec<View> = others.map(|(_, view)| view.clone()).collect();
                 rest.push(reduced);
-                return self.join(Join::Mul, kind, &rest);
+                return self.join(ReductionKind::Mul, kind, &rest);
             }
         }
         None
@@ -202,7 +210,7 @@ impl Terms {
         }
         let difference = self.arguments(&test)?.pop()?;
         let integers = self.kind(&difference);
-        let terms = if self.node(difference.term).op == Op::Join(Join::Add) {
+        let terms = if self.node(difference.term).op == Op::Join(ReductionKind::Add) {
             self.arguments(&difference)?
         } else {
             vec![difference]
@@ -214,8 +222,9 @@ impl Terms {
             } else if let Some(linear) = self.as_linear(term) {
                 position = Some(linear);
             } else {
-                let factors =
-                    self.arguments(term).filter(|_| self.node(term.term).op == Op::Join(Join::Mul))?;
+                let factors = self
+                    .arguments(term)
+                    .filter(|_| self.node(term.term).op == Op::Join(ReductionKind::Mul))?;
                 let is_minus = |view: &View| self.as_integer(view) == Some(-1);
                 match factors.as_slice() {
                     [a, b] if is_minus(a) => clamp = Some(b.clone()),

@@ -2,9 +2,8 @@
 
 use shardc_ir::{CollectiveSpec, OpId, OpKind, ReplicaGroups, reducer};
 
-use super::contract::join_of;
 use super::{Eval, OrStop, Stop};
-use crate::algebra::Linear;
+use crate::algebra::{Linear, join_of};
 use crate::terms::{CORE, DEVICE, Digit, Digits, Kind, Op, View, push};
 
 /// The digits of the device that differ between the members of a group, from major to minor.

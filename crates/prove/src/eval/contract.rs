@@ -3,22 +3,8 @@
 use shardc_ir::{ConvSpec, DotSpec, OpId, ReductionKind, reducer};
 
 use super::{Eval, OrStop, Stop};
-use crate::terms::{CORE, DEVICE, Digit, Digits, Join, Kind, Op, View, push};
-
-pub(super) fn join_of(kind: Kind, reduction: ReductionKind) -> Option<Join> {
-    Some(match (reduction, kind) {
-        (ReductionKind::Add | ReductionKind::Max | ReductionKind::Or, Kind::Bool) => Join::Or,
-        (ReductionKind::Mul | ReductionKind::Min | ReductionKind::And, Kind::Bool) => Join::And,
-        (ReductionKind::Add, _) => Join::Add,
-        (ReductionKind::Mul, _) => Join::Mul,
-        (ReductionKind::Max | ReductionKind::Min, Kind::Complex) => return None,
-        (ReductionKind::Max, _) => Join::Max,
-        (ReductionKind::Min, _) => Join::Min,
-        (ReductionKind::And, _) => Join::And,
-        (ReductionKind::Or, _) => Join::Or,
-        (ReductionKind::Xor, _) => Join::Xor,
-    })
-}
+use crate::algebra::join_of;
+use crate::terms::{CORE, DEVICE, Digit, Digits, Kind, Op, View, push};
 
 impl Eval<'_, '_> {
     pub(super) fn dot_general(&mut self, op: OpId, spec: &DotSpec) -> Result<View, Stop> {
@@ -49,9 +35,13 @@ impl Eval<'_, '_> {
             let moved = view.renamed(|slot| slots.get(slot as usize).copied().unwrap_or(slot));
             factors.push(self.terms.convert(kind, &moved).or_stop()?);
         }
-        let product = self.terms.join(if kind == Kind::Bool { Join::And } else { Join::Mul }, kind, &factors);
+        let product = self.terms.join(
+            if kind == Kind::Bool { ReductionKind::And } else { ReductionKind::Mul },
+            kind,
+            &factors,
+        );
         let product = product.or_stop()?;
-        let sum = if kind == Kind::Bool { Join::Or } else { Join::Add };
+        let sum = if kind == Kind::Bool { ReductionKind::Or } else { ReductionKind::Add };
         self.terms.reduce(sum, kind, &product, &reduced).or_stop()
     }
 
@@ -60,7 +50,7 @@ impl Eval<'_, '_> {
         let data = &module.ops[op];
         let count = data.results.len();
         let reduction = data.regions.first().and_then(|&region| reducer::reduction_of(module, region, count));
-        let joins: Option<Vec<Join>> = data
+        let joins: Option<Vec<ReductionKind>> = data
             .results
             .iter()
             .map(|&result| reduction.and_then(|reduction| join_of(self.kind(result), reduction)))
@@ -188,12 +178,12 @@ impl Eval<'_, '_> {
             args.push(self.terms.convert(kind, &moved).or_stop()?);
         }
         let product = if added.is_empty() {
-            self.terms.join(Join::Mul, kind, &args)
+            self.terms.join(ReductionKind::Mul, kind, &args)
         } else {
             self.terms.build(Op::Core(text.into()), kind, &args, &[], &added)
         };
         let product = product.or_stop()?;
-        let sum = self.terms.reduce(Join::Add, kind, &product, &[(input.slot, inputs)]).or_stop()?;
+        let sum = self.terms.reduce(ReductionKind::Add, kind, &product, &[(input.slot, inputs)]).or_stop()?;
         // The output feature is the batch group, then the feature group, then the feature in the group.
         let place = |slot: u32| {
             let feature = spec.output.feature;

@@ -7,7 +7,7 @@ use shardc_ir::{CompareDirection, GatherSpec, OpId, ReductionKind, ScatterSpec, 
 
 use super::{Eval, OrStop, Stop};
 use crate::algebra::{Linear, Range};
-use crate::terms::{DEVICE, Digit, Join, Kind, View};
+use crate::terms::{DEVICE, Digit, Kind, View};
 
 /// The dimensions of the indices other than the index vector, in order.
 fn index_batch(rank: usize, vector: u32) -> Vec<u32> {
@@ -57,7 +57,7 @@ impl Eval<'_, '_> {
         let moved = view.renamed(|old| if old == slot { position } else { old });
         let test = self.equals(kind, (position, size), Some((slot, count)), start)?;
         let product = self.terms.mul(kind, &test, &moved).or_stop()?;
-        self.terms.reduce(Join::Add, kind, &product, &[(position, size)]).or_stop()
+        self.terms.reduce(ReductionKind::Add, kind, &product, &[(position, size)]).or_stop()
     }
 
     /// An update along a slot at a start that is in range: whether a position is updated, and the update at each position.
@@ -77,14 +77,14 @@ impl Eval<'_, '_> {
         let moved = update.renamed(|old| if old == slot { own } else { old });
         let test = self.equals(kind, (slot, size), Some((own, count)), start)?;
         let product = self.terms.mul(kind, &test, &moved).or_stop()?;
-        let value = self.terms.reduce(Join::Add, kind, &product, &[(own, count)]).or_stop()?;
+        let value = self.terms.reduce(ReductionKind::Add, kind, &product, &[(own, count)]).or_stop()?;
         let position = Linear { base: 0, parts: vec![(1, Digit::all(slot, size))] };
         let position = self.terms.linear(&position, integers).or_stop()?;
         let above = self.terms.compare(CompareDirection::GE, &position, start, true).or_stop()?;
         let most = self.terms.integer(integers, count as i64 - 1);
         let end = self.terms.add(integers, start, &most).or_stop()?;
         let below = self.terms.compare(CompareDirection::LE, &position, &end, true).or_stop()?;
-        let test = self.terms.join(Join::And, Kind::Bool, &[above, below]).or_stop()?;
+        let test = self.terms.join(ReductionKind::And, Kind::Bool, &[above, below]).or_stop()?;
         Ok((test, value))
     }
 
@@ -160,7 +160,7 @@ impl Eval<'_, '_> {
             }
             let test = self.equals(kind, (slot, size), result.map(|slot| (slot, window)), &index)?;
             let product = self.terms.mul(kind, &test, &value).or_stop()?;
-            value = self.terms.reduce(Join::Add, kind, &product, &[(slot, size)]).or_stop()?;
+            value = self.terms.reduce(ReductionKind::Add, kind, &product, &[(slot, size)]).or_stop()?;
         }
         Ok(value)
     }
@@ -250,6 +250,6 @@ impl Eval<'_, '_> {
             let test = self.equals(kind, (dim, sizes[dim as usize]), None, &index)?;
             value = self.terms.mul(kind, &test, &value).or_stop()?;
         }
-        self.terms.reduce(Join::Add, kind, &value, &summed).or_stop()
+        self.terms.reduce(ReductionKind::Add, kind, &value, &summed).or_stop()
     }
 }

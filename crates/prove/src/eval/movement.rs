@@ -1,6 +1,6 @@
 //! Operations that move elements: reshape, slices, concatenation, updates.
 
-use shardc_ir::{OpId, PadSpec, SliceSpec};
+use shardc_ir::{OpId, PadSpec, ReductionKind, SliceSpec};
 
 use super::{Eval, OrStop, Stop};
 use crate::algebra::Range;
@@ -158,7 +158,7 @@ impl Eval<'_, '_> {
             tests.push(test);
             value = moved;
         }
-        let test = self.terms.join(crate::terms::Join::And, Kind::Bool, &tests).or_stop()?;
+        let test = self.terms.join(ReductionKind::And, Kind::Bool, &tests).or_stop()?;
         self.terms.select(kind, &test, &value, operand).or_stop()
     }
 }

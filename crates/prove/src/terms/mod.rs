@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
-use shardc_ir::{BinaryOp, CompareDirection, DType, DTypeClass, UnaryOp};
+use shardc_ir::{BinaryOp, CompareDirection, DType, DTypeClass, ReductionKind, UnaryOp};
 use smallvec::SmallVec;
 
 pub(crate) use self::digits::{Digit, Digits, chain, count, push, replace};
@@ -52,18 +52,6 @@ impl Kind {
             _ => Kind::Integer(dtype),
         }
     }
-}
-
-/// An associative and commutative operation on any number of arguments, and its reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Join {
-    Add,
-    Mul,
-    Max,
-    Min,
-    And,
-    Or,
-    Xor,
 }
 
 /// An operation on elements at the same position.
@@ -104,10 +92,11 @@ pub(crate) enum Op {
         base: i64,
         coefs: SmallVec<[i64; 4]>,
     },
-    Join(Join),
+    /// An associative and commutative operation on any number of arguments.
+    Join(ReductionKind),
     Map(Map),
     /// A reduction over the reduced variables.
-    Reduce(Join),
+    Reduce(ReductionKind),
     /// A slice along the core slots of the argument: the size, start, limit and stride of each.
     Slice(Vec<[i64; 4]>),
     /// A concatenation along the core slots of the arguments, with their sizes.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 use shardc_filetest::sample::sample;
-use shardc_ir::Module;
-use shardc_prove::{AxisDigit, Block, Boundary, Combine, Evidence, Options, Verdict, prove};
+use shardc_ir::{Module, ReductionKind};
+use shardc_prove::{AxisDigit, Block, Boundary, Evidence, Options, Verdict, prove};
 
 use crate::damage;
 use crate::support::module;
@@ -38,7 +38,7 @@ fn boundary(manifest: &Value) -> Boundary {
             .map(|dim| dim.as_array().unwrap().iter().map(axis).collect())
             .collect(),
         unreduced: Vec::new(),
-        combine: Combine::Sum,
+        reduction: ReductionKind::Add,
     };
     Boundary {
         are_partitions: manifest["spmd_mode"] == "partition",

@@ -1,7 +1,7 @@
 //! Programs in text, with blocks on four devices.
 
-use shardc_ir::Module;
-use shardc_prove::{AxisDigit, Block, Boundary, Combine, Evidence, Options, Report, Verdict, prove};
+use shardc_ir::{Module, ReductionKind};
+use shardc_prove::{AxisDigit, Block, Boundary, Evidence, Options, Report, Verdict, prove};
 
 /// The axes of each dimension: `a` is the major axis of the mesh, `b` the minor one; both have two devices. Dimensions are separated by
 /// commas, and `-` is an unsharded dimension.
@@ -35,7 +35,7 @@ pub(crate) fn boundary(original: &Module, partitioned: &Module, specs: [&[Spec];
             local: sizes(partitioned, local[at]),
             axes: axes(spec),
             unreduced: Vec::new(),
-            combine: Combine::Sum,
+            reduction: ReductionKind::Add,
         })
         .collect()
     };

@@ -120,8 +120,8 @@ impl<'a> Search<'a> {
         faster.next().map(|(candidate, _)| (*candidate).clone())
     }
 
-    /// The candidates other than the best one whose groups are placed: a faster one, and the best ones on other meshes. Of the latter, the first is the
-    /// fastest that does not fit: with other shardings, it may need less memory.
+    /// The candidates other than the best one whose groups are placed: a faster one, the fastest on another mesh that does not fit, and the best ones
+    /// on other meshes. With other shardings, one that does not fit may need less memory.
     fn starts(&self, best: &Candidate, faster: Option<Candidate>) -> Vec<Candidate> {
         let mut starts = Vec::from_iter(faster);
         let ranked = self.ranked();

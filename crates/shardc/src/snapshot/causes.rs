@@ -1,5 +1,7 @@
 //! The causes of changes: annotations of the axes that differ, and operations whose collectives are new or gone.
 
+use std::path::Path;
+
 use indexmap::IndexMap;
 
 use super::diff::{CollectiveChange, SnapshotDiff, TensorChange, folded};
@@ -129,15 +131,22 @@ fn operations(change: &CollectiveChange, before: &Report, after: &Report) -> Vec
     let mut different: Vec<Needs<'_>> =
         needs.into_values().filter(|need| need.before != need.after).collect();
     different.sort_by_key(|need| std::cmp::Reverse(need.before.abs_diff(need.after)));
+    let files = file_names(&before.source, &after.source);
     let named = different.iter().take(NAMED).filter_map(|need| {
         let (how, is_after, collective) = need.example()?;
         // Lines are those of one of the two files.
-        let source = if is_after { &after.source } else { &before.source };
-        let file = if before.source == after.source { String::new() } else { format!(" in {source}") };
+        let file = files.map(|files| format!(" in {}", files[usize::from(is_after)])).unwrap_or_default();
         Some(format!("{how}{file}: {}", need_text(collective)))
     });
     let rest = different.len().saturating_sub(NAMED);
     named.chain((rest > 0).then(|| format!("and {rest} more"))).collect()
+}
+
+/// Names that tell two files apart: without folders, if that is enough. `None` if it is the same file.
+fn file_names<'s>(before: &'s str, after: &'s str) -> Option<[&'s str; 2]> {
+    let name = |path: &'s str| Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path);
+    let names = [name(before), name(after)];
+    (before != after).then(|| if names[0] == names[1] { [before, after] } else { names })
 }
 
 /// The operation that needs a collective, its position and the first reason.

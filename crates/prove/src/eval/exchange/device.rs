@@ -1,11 +1,11 @@
 //! Integers and truth values on one device.
 
-use shardc_ir::{CompareDirection, UnaryOp};
+use shardc_ir::{CompareDirection, ReductionKind, UnaryOp};
 
 use super::pieces::{Block, Local, Piece};
 use crate::algebra::Linear;
 use crate::eval::elements::integer;
-use crate::terms::{DEVICE, Digit, Join, Kind, Map, Op, Terms, View};
+use crate::terms::{DEVICE, Digit, Kind, Map, Op, Terms, View};
 
 /// An affine function with the digits of the device replaced by their values.
 fn at_device(parts: impl Iterator<Item = (i64, Digit)>, device: u64) -> Option<Linear> {
@@ -84,7 +84,7 @@ impl Terms {
                 let element = bytes.get(start..start + width)?;
                 integer(dtype, element).map(Linear::constant)
             }
-            Op::Join(Join::Add) => {
+            Op::Join(ReductionKind::Add) => {
                 let args = self.arguments(view)?;
                 let sum = args
                     .iter()
@@ -92,7 +92,7 @@ impl Terms {
                 let (low, high) = sum.range()?;
                 Terms::fits(node.kind, low, high).then_some(sum)
             }
-            Op::Join(Join::Mul) => {
+            Op::Join(ReductionKind::Mul) => {
                 let args = self.arguments(view)?;
                 let [a, b] = args.as_slice() else { return None };
                 let (factor, other) = match (self.as_integer(a), self.as_integer(b)) {
@@ -125,10 +125,10 @@ impl Terms {
             Op::Map(Map::Unary(UnaryOp::Not)) => {
                 Some(complement(&self.holds(args.first()?, device, slot, length)?, length))
             }
-            Op::Join(Join::And) => args.iter().try_fold(all(), |ranges, arg| {
+            Op::Join(ReductionKind::And) => args.iter().try_fold(all(), |ranges, arg| {
                 Some(intersection(&ranges, &self.holds(arg, device, slot, length)?))
             }),
-            Op::Join(Join::Or) => {
+            Op::Join(ReductionKind::Or) => {
                 let none = args.iter().try_fold(all(), |ranges, arg| {
                     let other = complement(&self.holds(arg, device, slot, length)?, length);
                     Some(intersection(&ranges, &other))

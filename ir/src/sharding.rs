@@ -304,3 +304,15 @@ impl ShardingTable {
         self.pool.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_name_reductions() {
+        assert_eq!(ReductionKind::from_word(ReductionKind::Xor.word()), Some(ReductionKind::Xor));
+        assert_eq!(ReductionKind::from_word(ReductionKind::Add.word()), Some(ReductionKind::Add));
+        assert_eq!(ReductionKind::from_word("mean"), None);
+    }
+}

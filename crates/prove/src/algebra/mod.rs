@@ -3,6 +3,7 @@
 mod join;
 mod linear;
 mod map;
+mod parts;
 mod pieces;
 mod reduce;
 

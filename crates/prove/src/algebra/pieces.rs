@@ -2,25 +2,26 @@
 //!
 //! | rewrite | condition |
 //! |---|---|
-//! | a slice of a concatenation is a slice of one of its arguments | the range is in the argument |
-//! | a slice of an update is a slice of the operand or of the update | likewise |
+//! | a slice of a concatenation is a concatenation of slices of its arguments | the stride is 1, or one argument has all elements |
+//! | a slice of a slice is one slice | |
+//! | a slice of an update is a slice of the operand or of the update | the range is in one of them |
 //! | a slice of an affine function is affine | |
 //! | a slice at an affine start selects digits | the start is a multiple of the size |
-//! | a sum of concatenations is a concatenation | at each position, at most one is not zero |
-//! | a reduction of a slice or concatenation is a slice or concatenation of reductions | along other dimensions |
+//! | a concatenation of concatenations is one concatenation | along the same slot |
+//! | adjacent slices in a concatenation are one slice, and adjacent equal scalars are one argument | |
+//!
+//! Positions of a slice or concatenation are in units, of which all starts and sizes are multiples. The position in a unit is the same for
+//! all arguments, and may be split between devices.
 
 use super::Linear;
-use super::reduce::Reduced;
-use shardc_ir::ReductionKind;
-
-use crate::terms::{CORE, Digit, Digits, Kind, Op, Terms, VarRole, View, push};
+use crate::terms::{CORE, Digit, Digits, Kind, MINOR, Op, Terms, View, push};
 
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// A number that is the entire position in slots of these sizes, from major to minor.
-fn number(digits: &[Digit]) -> Digits {
+/// A number with these digits, from major to minor.
+pub(super) fn number(digits: &[Digit]) -> Digits {
     let mut number = Digits::new();
     digits.iter().for_each(|&digit| push(&mut number, digit));
     number
@@ -35,64 +36,25 @@ pub(crate) struct Range {
     pub(crate) stride: u64,
 }
 
+impl Range {
+    /// The positions from `start` to `limit` of a slot.
+    pub(crate) fn new(size: u64, start: u64, limit: u64) -> Range {
+        Range { size, start, limit, stride: 1 }
+    }
+
+    /// The number of positions.
+    pub(crate) fn count(self) -> u64 {
+        (self.limit - self.start).div_ceil(self.stride)
+    }
+}
+
 impl Terms {
-    /// Argument `arg` of a node whose core slot becomes `slot`, with positions in units of `unit` positions of `slot`.
-    fn piece(&self, view: &View, arg: usize, slot: u32, unit: u64) -> Option<View> {
-        let vars = &self.node(view.term).vars;
-        let bound: Vec<Option<Digits>> = vars
-            .iter()
-            .map(|var| match var.role {
-                VarRole::Core { stride, .. } => {
-                    Some(number(&[Digit { slot, stride: stride * unit, size: var.size }]))
-                }
-                VarRole::Batch | VarRole::Reduced => None,
-            })
-            .collect();
-        self.argument(view, arg, &bound)
-    }
-
-    /// The slice of a concatenation or update that is in one of its arguments.
-    fn slice_of_piece(&mut self, view: &View, slot: u32, range: Range) -> Option<View> {
-        let [added] = view.index.last()?.as_slice() else { return None };
-        let unit = added.stride;
-        if added.slot != slot || added.end() != range.size || range.stride != 1 {
-            return None;
-        }
-        // The argument, the position of its first element, its size.
-        let pieces: Vec<(usize, u64, u64)> = match &self.node(view.term).op {
-            Op::Concat(sizes) => {
-                let mut at = 0;
-                let ends = sizes.iter().enumerate().map(|(arg, &size)| {
-                    at += size as u64;
-                    (arg, (at - size as u64) * unit, size as u64 * unit)
-                });
-                ends.collect()
-            }
-            &Op::Update([start, size, _]) if unit == 1 => {
-                let (start, end) = (start as u64, (start + size) as u64);
-                if range.limit <= start || range.start >= end {
-                    vec![(0, 0, range.size)]
-                } else {
-                    vec![(1, start, end - start)]
-                }
-            }
-            _ => return None,
-        };
-        let within =
-            |&&(_, first, size): &&(usize, u64, u64)| range.start >= first && range.limit <= first + size;
-        let &(arg, first, size) = pieces.iter().find(within)?;
-        // The piece gets a slot of its own, of which the minor digits are those of the old slot.
-        let own = self.fresh();
-        let piece = self.piece(view, arg, own, unit)?;
-        let piece = piece.renamed(|old| if old == slot { own } else { old });
-        let inner = Range { size, start: range.start - first, limit: range.limit - first, stride: 1 };
-        let sliced = self.slice(&piece, own, inner)?;
-        Some(sliced.renamed(|old| if old == own { slot } else { old }))
-    }
-
     /// A slice along one slot.
     pub(crate) fn slice(&mut self, view: &View, slot: u32, range: Range) -> Option<View> {
-        let Range { size, start, limit, stride } = range;
+        let limit = range.start + (range.count() - 1) * range.stride + 1;
+        let stride = if range.count() == 1 { 1 } else { range.stride };
+        let range = Range { limit, stride, ..range };
+        let Range { size, start, .. } = range;
         if (start == 0 && limit == size && stride == 1) || !view.uses(slot) {
             return Some(view.clone());
         }
@@ -101,17 +63,92 @@ impl Terms {
         {
             return Some(view);
         }
-        if let Some(view) = self.slice_of_piece(view, slot, range) {
-            return Some(view);
+        match self.node(view.term).op {
+            Op::Concat(_) => {
+                if let Some(view) = self.slice_of_concat(view, slot, range) {
+                    return Some(view);
+                }
+            }
+            Op::Slice(_) => {
+                if let Some(view) = self.slice_of_slice(view, slot, range) {
+                    return Some(view);
+                }
+            }
+            Op::Update(_) => {
+                if let Some(view) = self.slice_of_update(view, slot, range) {
+                    return Some(view);
+                }
+            }
+            _ => {}
         }
         let unit = if stride == 1 { gcd(gcd(start, limit), size) } else { 1 };
-        let count = (limit - start).div_ceil(stride) / unit;
-        let split = number(&[Digit::all(CORE, size / unit), Digit::all(slot, unit)]);
+        self.slice_in_units(view, slot, range, unit).or_else(|| self.slice_in_units(view, slot, range, 1))
+    }
+
+    /// A slice in these units. `None` if the digits of the view have no boundaries at the units.
+    fn slice_in_units(&mut self, view: &View, slot: u32, range: Range, unit: u64) -> Option<View> {
+        let Range { size, start, limit, stride } = range;
+        let split = number(&[Digit::all(CORE, size / unit), Digit::all(MINOR, unit)]);
         let moved = view.moved(|old| (old == slot).then_some(&split[..]))?;
         let place = [size / unit, start / unit, limit / unit, stride].map(|word| word as i64);
-        let added = number(&[Digit { slot, stride: unit, size: count }]);
+        let added = number(&[Digit { slot, stride: unit, size: range.count() / unit }]);
         let kind = self.kind(view);
-        self.build(Op::Slice(vec![place]), kind, &[moved], &[], &[added])
+        self.build_units(Op::Slice(place), kind, &[moved], &[], &[added], slot)
+    }
+
+    fn slice_of_concat(&mut self, view: &View, slot: u32, range: Range) -> Option<View> {
+        let own = self.fresh();
+        let (mut at, mut views, mut lengths) = (0, Vec::new(), Vec::new());
+        for (part, length) in self.parts(view, slot, range.size, own)? {
+            let (low, high) = (range.start.max(at), range.limit.min(at + length));
+            if low < high {
+                if range.stride != 1 && (low, high) != (range.start, range.limit) {
+                    return None;
+                }
+                let inner = Range { size: length, start: low - at, limit: high - at, stride: range.stride };
+                views.push(self.slice(&part, own, inner)?);
+                lengths.push(inner.count());
+            }
+            at += length;
+        }
+        let kind = self.kind(view);
+        let joined = self.concatenate(kind, own, &views, &lengths)?;
+        Some(joined.renamed(|old| if old == own { slot } else { old }))
+    }
+
+    fn slice_of_slice(&mut self, view: &View, slot: u32, range: Range) -> Option<View> {
+        let own = self.fresh();
+        let (source, outer) = self.sliced(view, slot, range.size, own)?;
+        let start = outer.start + range.start * outer.stride;
+        let stride = outer.stride * range.stride;
+        let limit = start + (range.count() - 1) * stride + 1;
+        let view = self.slice(&source, own, Range { size: outer.size, start, limit, stride })?;
+        Some(view.renamed(|old| if old == own { slot } else { old }))
+    }
+
+    /// The slice of an update that is in one of its arguments.
+    fn slice_of_update(&mut self, view: &View, slot: u32, range: Range) -> Option<View> {
+        let Op::Update([first, count, size]) = self.node(view.term).op else { return None };
+        let ([first, count, size], whole) =
+            ([first, count, size].map(|word| word as u64), view.index.last()?);
+        if whole.as_slice() != [Digit::all(slot, size)] || range.stride != 1 {
+            return None;
+        }
+        let (arg, at, length) = if range.limit <= first || range.start >= first + count {
+            (0, 0, size)
+        } else {
+            (1, first, count)
+        };
+        if range.start < at || range.limit > at + length {
+            return None;
+        }
+        if view.index.iter().rev().skip(1).flatten().any(|digit| digit.slot == slot) {
+            return None;
+        }
+        let own = self.fresh();
+        let piece = self.piece(view, arg, own, 1, &[])?;
+        let sliced = self.slice(&piece, own, Range::new(length, range.start - at, range.limit - at))?;
+        Some(sliced.renamed(|old| if old == own { slot } else { old }))
     }
 
     fn slice_linear(&mut self, linear: &Linear, slot: u32, range: Range, kind: Kind) -> Option<View> {
@@ -124,7 +161,7 @@ impl Terms {
             if digit != Digit::all(slot, range.size) {
                 return None;
             }
-            let count = (range.limit - range.start).div_ceil(range.stride);
+            let count = range.count();
             sliced.base = sliced.base.checked_add(coef.checked_mul(range.start as i64)?)?;
             if count > 1 {
                 sliced.parts.push((coef.checked_mul(range.stride as i64)?, Digit::all(slot, count)));
@@ -147,8 +184,7 @@ impl Terms {
         let mut parts = start.parts;
         parts.sort_by_key(|&(coef, _)| coef);
         // Digits of the position, from minor to major. A gap is a digit whose value is constant.
-        let mut digits = vec![Digit::all(slot, count)];
-        let mut gaps: Vec<(u32, u64, u64)> = Vec::new();
+        let mut digits = vec![Ok(Digit::all(slot, count))];
         let mut stride = count;
         let last = (i64::try_from(size).ok()?, Digit::all(slot, 1));
         for (coef, digit) in parts.into_iter().chain([last]) {
@@ -160,22 +196,33 @@ impl Terms {
                 let gap = coef / stride;
                 let value = rest / stride % gap;
                 rest -= value * stride;
-                let own = self.fresh();
-                digits.push(Digit::all(own, gap));
-                gaps.push((own, gap, value));
+                digits.push(Err((gap, value)));
                 stride = coef;
             }
-            digits.push(digit);
+            digits.push(Ok(digit));
             stride *= digit.size;
         }
         if rest != 0 || stride != size {
             return None;
         }
-        digits.reverse();
-        let position = number(&digits);
-        let mut moved = view.moved(|old| (old == slot).then_some(&position[..]))?;
-        for (own, size, value) in gaps {
-            moved = self.slice(&moved, own, Range { size, start: value, limit: value + 1, stride: 1 })?;
+        // What is left of the position, from major to minor.
+        let mut left = (self.fresh(), size);
+        let mut moved = view.renamed(|old| if old == slot { left.0 } else { old });
+        for digit in digits.into_iter().rev() {
+            match digit {
+                Ok(digit) => {
+                    let inner = (self.fresh(), left.1 / digit.size);
+                    let split = number(&[digit, Digit::all(inner.0, inner.1)]);
+                    moved = moved.moved(|old| (old == left.0).then_some(&split[..]))?;
+                    left = inner;
+                }
+                Err((gap, value)) => {
+                    let length = left.1 / gap;
+                    moved =
+                        self.slice(&moved, left.0, Range::new(left.1, value * length, (value + 1) * length))?;
+                    left.1 = length;
+                }
+            }
         }
         Some(moved)
     }
@@ -183,19 +230,76 @@ impl Terms {
 
 impl Terms {
     pub(crate) fn concatenate(&mut self, kind: Kind, dim: u32, args: &[View], sizes: &[u64]) -> Option<View> {
-        if let [only] = args {
-            return Some(only.clone());
+        let own = self.fresh();
+        let mut list: Vec<(View, u64)> = Vec::new();
+        for (view, &size) in args.iter().zip(sizes) {
+            let renamed = view.renamed(|old| if old == dim { own } else { old });
+            match self.parts(&renamed, own, size, own) {
+                Some(parts) => parts.into_iter().for_each(|part| self.append(&mut list, own, part)),
+                None => self.append(&mut list, own, (renamed, size)),
+            }
         }
-        let unit = sizes.iter().copied().fold(0, gcd);
+        if let [(only, _)] = list.as_slice() {
+            return Some(only.renamed(|old| if old == own { dim } else { old }));
+        }
+        let unit = list.iter().fold(0, |unit, (_, size)| gcd(unit, *size));
+        self.concatenation(kind, dim, own, &list, unit)
+            .or_else(|| self.concatenation(kind, dim, own, &list, 1))
+    }
+
+    /// The concatenation of parts along a slot `own` in these units. `None` if the digits of a part have no boundaries at the units.
+    fn concatenation(
+        &mut self,
+        kind: Kind,
+        dim: u32,
+        own: u32,
+        list: &[(View, u64)],
+        unit: u64,
+    ) -> Option<View> {
         let mut moved = Vec::new();
-        for (at, (view, size)) in args.iter().zip(sizes).enumerate() {
-            let split = number(&[Digit::all(CORE + at as u32, size / unit), Digit::all(dim, unit)]);
-            moved.push(view.moved(|old| (old == dim).then_some(&split[..]))?);
+        for (at, (view, size)) in list.iter().enumerate() {
+            let split = number(&[Digit::all(CORE + at as u32, size / unit), Digit::all(MINOR, unit)]);
+            moved.push(view.moved(|old| (old == own).then_some(&split[..]))?);
         }
-        let total = sizes.iter().sum::<u64>() / unit;
+        let total = list.iter().map(|(_, size)| size / unit).sum::<u64>();
         let added = number(&[Digit { slot: dim, stride: unit, size: total }]);
-        let units = sizes.iter().map(|&size| (size / unit) as i64).collect();
-        self.build(Op::Concat(units), kind, &moved, &[], &[added])
+        let units = list.iter().map(|(_, size)| (size / unit) as i64).collect();
+        self.build_units(Op::Concat(units), kind, &moved, &[], &[added], dim)
+    }
+
+    /// Appends a part of a concatenation along a slot; it may continue the last part.
+    fn append(&mut self, list: &mut Vec<(View, u64)>, slot: u32, (view, size): (View, u64)) {
+        if let Some((last, length)) = list.last_mut() {
+            if *last == view && !view.uses(slot) {
+                *length += size;
+                return;
+            }
+            if let Some(joined) = self.continued(slot, (last, *length), (&view, size)) {
+                (*last, *length) = (joined, *length + size);
+                return;
+            }
+        }
+        list.push((view, size));
+    }
+
+    /// Two adjacent slices of one view as one slice.
+    fn continued(&mut self, slot: u32, first: (&View, u64), second: (&View, u64)) -> Option<View> {
+        let is_slice = |view: &View| matches!(self.node(view.term).op, Op::Slice(_));
+        if !is_slice(first.0) || !is_slice(second.0) {
+            return None;
+        }
+        let own = self.fresh();
+        let (source, one) = self.sliced(first.0, slot, first.1, own)?;
+        let (other, two) = self.sliced(second.0, slot, second.1, own)?;
+        if source != other
+            || one.limit != two.start
+            || (one.stride, two.stride) != (1, 1)
+            || one.size != two.size
+        {
+            return None;
+        }
+        let joined = self.slice(&source, own, Range::new(one.size, one.start, two.limit))?;
+        Some(joined.renamed(|old| if old == own { slot } else { old }))
     }
 
     /// Operand 0 with operand 1 written at a static start.
@@ -214,118 +318,5 @@ impl Terms {
         let added = number(&[Digit::all(slot, size)]);
         let place = [start as i64, count as i64, size as i64];
         self.build(Op::Update(place), kind, &moved, &[], &[added])
-    }
-}
-
-/// A part of a concatenation: its first position, its length, and its elements along a slot; `None` if all are the fill value.
-type Part = (u64, u64, Option<(View, u32)>);
-
-impl Terms {
-    /// The slot, the size and the parts of a concatenation along a slot.
-    fn parts(&mut self, view: &View, fill: &View) -> Option<(u32, u64, Vec<Part>)> {
-        let Op::Concat(sizes) = self.node(view.term).op.clone() else { return None };
-        let &[added] = view.index.last()?.as_slice() else { return None };
-        let (slot, unit) = (added.slot, added.stride);
-        let (mut at, mut parts) = (0, Vec::new());
-        for (arg, size) in sizes.into_iter().enumerate() {
-            let (own, length) = (self.fresh(), size as u64 * unit);
-            let piece = self.piece(view, arg, own, unit)?;
-            let piece = piece.renamed(|old| if old == slot { own } else { old });
-            let is_filled = piece == *fill;
-            parts.push((at, length, (!is_filled).then_some((piece, own))));
-            at += length;
-        }
-        (added.end() == at).then_some((slot, at, parts))
-    }
-
-    /// The tensor that a view pads with a scalar along a slot, with the padding before it, its size, and the padding after it.
-    pub(crate) fn unpadded(&mut self, view: &View, fill: &View, slot: u32) -> Option<(View, [u64; 3])> {
-        let (own, size, parts) = self.parts(view, fill)?;
-        let mut filled = parts.into_iter().filter_map(|(at, length, part)| Some((at, length, part?)));
-        let (at, length, (piece, from)) = filled.next()?;
-        if own != slot || filled.next().is_some() {
-            return None;
-        }
-        let piece = piece.renamed(|old| if old == from { slot } else { old });
-        Some((piece, [at, length, size - at - length]))
-    }
-
-    /// The concatenation that a sum of two concatenations is, if one of them is zero at each position.
-    pub(super) fn interleaved(&mut self, kind: Kind, a: &View, b: &View) -> Option<View> {
-        let zero = self.integer(kind, 0);
-        let (slot, size, first) = self.parts(a, &zero)?;
-        let (other, length, second) = self.parts(b, &zero)?;
-        let has_zero = |parts: &[Part]| parts.iter().any(|(_, _, part)| part.is_none());
-        if other != slot || length != size || !has_zero(&first) || !has_zero(&second) {
-            return None;
-        }
-        let mut bounds: Vec<u64> =
-            first.iter().chain(&second).flat_map(|part| [part.0, part.0 + part.1]).collect();
-        bounds.sort_unstable();
-        bounds.dedup();
-        let own = self.fresh();
-        let (mut views, mut lengths) = (Vec::new(), Vec::new());
-        for pair in bounds.windows(2) {
-            let &[low, high] = pair else { continue };
-            let covers = |part: &&Part| part.0 <= low && high <= part.0 + part.1;
-            let pair = [first.iter().find(covers)?, second.iter().find(covers)?];
-            let view = match pair {
-                [(_, _, Some(_)), (_, _, Some(_))] => return None,
-                [(start, size, Some((piece, from))), _] | [_, (start, size, Some((piece, from)))] => {
-                    let range = Range { size: *size, start: low - start, limit: high - start, stride: 1 };
-                    self.slice(piece, *from, range)?.renamed(|old| if old == *from { own } else { old })
-                }
-                _ => self.integer(kind, 0),
-            };
-            views.push(view);
-            lengths.push(high - low);
-        }
-        let joined = self.concatenate(kind, own, &views, &lengths)?;
-        let position = number(&[Digit::all(slot, size)]);
-        joined.moved(|old| (old == own).then_some(&position[..]))
-    }
-
-    /// Reduces the arguments of a slice or concatenation instead; `None` if the view is not one, or is reduced along its core slot.
-    pub(super) fn reduce_pieces(
-        &mut self,
-        join: ReductionKind,
-        kind: Kind,
-        view: &View,
-        slots: &[Reduced],
-    ) -> Option<View> {
-        let op = self.node(view.term).op.clone();
-        let added = match op {
-            // A slice of one element adds no dimension.
-            Op::Slice(_) if view.index.len() == self.batch_dims(view) => Digits::new(),
-            Op::Slice(_) | Op::Concat(_) => view.index.last()?.clone(),
-            _ => return None,
-        };
-        if added.iter().any(|digit| slots.iter().any(|&(slot, _)| slot == digit.slot)) {
-            return None;
-        }
-        let own = self.fresh();
-        let mut pieces = Vec::new();
-        for arg in 0..self.node(view.term).args.len() {
-            let piece = self.piece(view, arg, own, 1)?;
-            pieces.push(self.reduce(join, kind, &piece, slots)?);
-        }
-        let joined = match op {
-            Op::Concat(sizes) => {
-                let sizes: Vec<u64> = sizes.into_iter().map(|size| size as u64).collect();
-                self.concatenate(kind, own, &pieces, &sizes)?
-            }
-            Op::Slice(places) => {
-                let &[[size, start, limit, stride]] = places.as_slice() else { return None };
-                let [size, start, limit, stride] = [size, start, limit, stride].map(|word| word as u64);
-                self.slice(pieces.first()?, own, Range { size, start, limit, stride })?
-            }
-            _ => return None,
-        };
-        joined.moved(|slot| (slot == own).then_some(&added[..]))
-    }
-
-    /// The number of dimensions of a term that are batch variables.
-    fn batch_dims(&self, view: &View) -> usize {
-        self.node(view.term).vars.iter().filter(|var| var.role == VarRole::Batch).count()
     }
 }

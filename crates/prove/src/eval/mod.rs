@@ -11,6 +11,7 @@ mod exchange;
 mod generic;
 mod indexing;
 mod movement;
+mod norm;
 mod regions;
 
 use shardc_ir::{Dense, EntityRef, Interrupt, Interruption, Module, OpId, OpKind, RegionId, Type, ValueId};
@@ -300,6 +301,7 @@ impl<'m, 't> Eval<'m, 't> {
             OpKind::Gather(spec) => self.gather(op, spec).map(one),
             OpKind::Scatter(spec) => self.scatter(op, spec),
             OpKind::Convolution(spec) => self.convolution(op, spec).map(one),
+            OpKind::BatchNorm(kind, spec) => self.batch_norm(op, *kind, *spec),
             OpKind::AllReduce(_)
             | OpKind::AllGather { .. }
             | OpKind::ReduceScatter { .. }

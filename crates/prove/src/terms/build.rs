@@ -9,7 +9,8 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::{
-    Arg, CORE, Digit, Digits, FRESH, Kind, Node, Op, TermId, Terms, Var, VarRole, Vars, View, chain, push,
+    Arg, CORE, Digit, Digits, FRESH, Kind, MINOR, Node, Op, TermId, Terms, Var, VarRole, Vars, View, chain,
+    push,
 };
 
 /// The role of a slot while a node is built.
@@ -18,6 +19,7 @@ enum Role {
     Batch,
     Reduced,
     Core(u32),
+    Minor,
 }
 
 /// The most orders of equal arguments that are compared.
@@ -36,6 +38,8 @@ fn role_of(slot: u32, reduced: &[u32]) -> Role {
         Role::Reduced
     } else if (CORE..FRESH).contains(&slot) {
         Role::Core(slot - CORE)
+    } else if slot == MINOR {
+        Role::Minor
     } else {
         Role::Batch
     }
@@ -103,8 +107,13 @@ fn followers(parts: &[Digit], indices: &[Index], reduced: &[u32]) -> Vec<Option<
         }
     }
     let joins = |a: usize, b: usize| {
-        let (left, right) = (role_of(parts[a].slot, reduced), role_of(parts[b].slot, reduced));
-        left == right && (!matches!(left, Role::Core(_)) || parts[a].joins(parts[b]))
+        match (role_of(parts[a].slot, reduced), role_of(parts[b].slot, reduced)) {
+            (Role::Core(left), Role::Core(right)) => left == right && parts[a].joins(parts[b]),
+            (Role::Minor, Role::Minor) => parts[a].joins(parts[b]),
+            // A unit may be split between devices.
+            (Role::Batch, Role::Minor) => true,
+            (left, right) => left == right,
+        }
     };
     let follower = |a: usize| {
         let b = next[a].filter(|&b| b != NONE && b != a)?;
@@ -128,7 +137,9 @@ fn merge(parts: &[Digit], indices: &[Index], reduced: &[u32]) -> (Vec<Group>, Ve
             push(&mut digits, parts[part]);
             at = next[part];
         }
-        groups.push(Group { digits, role: role_of(parts[first].slot, reduced) });
+        let is_minor = digits.iter().any(|digit| digit.slot == MINOR);
+        let role = if is_minor { Role::Minor } else { role_of(parts[first].slot, reduced) };
+        groups.push(Group { digits, role });
     }
     // Later parts of a variable are dropped from the indices; they always follow the first one.
     let merged = indices.iter().map(|index| {
@@ -208,6 +219,16 @@ fn numbered(
     (list, used)
 }
 
+/// The numbers of the groups that are digits of the position in a unit, from major to minor.
+fn units(groups: &[Group], used: &[usize]) -> Vec<usize> {
+    let stride = |at: usize| {
+        groups[at].digits.iter().filter(|digit| digit.slot == MINOR).map(|digit| digit.stride).max()
+    };
+    let mut list: Vec<usize> = used.iter().copied().filter(|&at| groups[at].role == Role::Minor).collect();
+    list.sort_by_key(|&at| std::cmp::Reverse(stride(at)));
+    list
+}
+
 impl Terms {
     /// Builds a node and returns it as a function of the slots of its arguments. `extra` are the dimensions that the operation adds, with
     /// their index in the result. `None` if digits of arguments cannot be split at common boundaries.
@@ -219,20 +240,40 @@ impl Terms {
         reduced: &[u32],
         extra: &[Digits],
     ) -> Option<View> {
+        self.build_units(op, kind, args, reduced, extra, MINOR)
+    }
+
+    /// Builds a node whose first added dimension has units: the position in a unit is the slot [`MINOR`] of the arguments, and consists of
+    /// the minor digits of `slot` in the result.
+    pub(crate) fn build_units(
+        &mut self,
+        op: Op,
+        kind: Kind,
+        args: &[View],
+        reduced: &[u32],
+        extra: &[Digits],
+        slot: u32,
+    ) -> Option<View> {
         let (parts, indices) = split(args)?;
         let (groups, indices) = merge(&parts, &indices, reduced);
         let is_commutative = matches!(op, Op::Join(_));
         let orders = if is_commutative { orders(args) } else { vec![(0..args.len()).collect()] };
         let all = orders.iter().map(|order| numbered(args, &indices, order, groups.len()));
         let (args, used) = all.min_by(|a, b| a.0.cmp(&b.0))?;
+        let minor = units(&groups, &used);
         let mut index: SmallVec<[Digits; 3]> = SmallVec::new();
         let (mut vars, mut dims) = (SmallVec::new(), SmallVec::new());
-        for group in used.iter().map(|&at| &groups[at]) {
+        for &at in &used {
+            let group = &groups[at];
             let size = super::count(&group.digits);
             let role = match group.role {
                 Role::Batch => VarRole::Batch,
                 Role::Reduced => VarRole::Reduced,
                 Role::Core(slot) => VarRole::Core { slot, stride: group.digits.last()?.stride },
+                Role::Minor => {
+                    let later = minor.iter().skip_while(|&&other| other != at).skip(1);
+                    VarRole::Minor { stride: later.map(|&at| super::count(&groups[at].digits)).product() }
+                }
             };
             if role == VarRole::Batch {
                 dims.push(size);
@@ -240,9 +281,15 @@ impl Terms {
             }
             vars.push(Var { size, role });
         }
-        for number in extra.iter().filter(|number| !number.is_empty()) {
-            dims.push(super::count(number));
-            index.push(number.clone());
+        let mut extra: SmallVec<[Digits; 3]> = extra.iter().cloned().collect();
+        if let Some(number) = extra.first_mut() {
+            for &digit in minor.iter().flat_map(|&at| &groups[at].digits) {
+                push(number, Digit { slot: if digit.slot == MINOR { slot } else { digit.slot }, ..digit });
+            }
+        }
+        for number in extra.into_iter().filter(|number| !number.is_empty()) {
+            dims.push(super::count(&number));
+            index.push(number);
         }
         let term: TermId = self.intern(Node { op, kind, args, vars, dims });
         Some(View { term, index })

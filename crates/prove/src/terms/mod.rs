@@ -23,6 +23,8 @@ pub(crate) use self::digits::{Digit, Digits, chain, count, push, replace};
 pub(crate) const DEVICE: u32 = 1 << 10;
 /// The first slot of dimensions that an operation computes along; dimension `k` is slot `CORE + k`.
 pub(crate) const CORE: u32 = 1 << 11;
+/// The slot of the position in a unit of a slice or concatenation.
+pub(crate) const MINOR: u32 = CORE - 1;
 /// The first slot that is created while a term is built.
 pub(crate) const FRESH: u32 = 1 << 12;
 
@@ -97,9 +99,10 @@ pub(crate) enum Op {
     Map(Map),
     /// A reduction over the reduced variables.
     Reduce(ReductionKind),
-    /// A slice along the core slots of the argument: the size, start, limit and stride of each.
-    Slice(Vec<[i64; 4]>),
-    /// A concatenation along the core slots of the arguments, with their sizes.
+    /// A slice along the core slot of the argument, in units: size, start, limit and stride. The result has one dimension for the units and
+    /// for the position in a unit.
+    Slice([i64; 4]),
+    /// A concatenation along the core slots of the arguments, with their sizes in units. The result has one dimension as for a slice.
     Concat(Vec<i64>),
     /// Operand 0 with operand 1 written at `start` along core slot 0 of both: start, size of the update, size of the operand.
     Update([i64; 3]),
@@ -116,6 +119,8 @@ pub(crate) enum VarRole {
     Reduced,
     /// A digit of the position along core slot `slot`, with this stride.
     Core { slot: u32, stride: u64 },
+    /// A digit of the position in a unit, with this stride.
+    Minor { stride: u64 },
 }
 
 /// A variable of a node.
@@ -332,7 +337,7 @@ impl Terms {
         for (at, var) in node.vars.iter().enumerate() {
             numbers.push(match var.role {
                 VarRole::Batch => batch.next()?,
-                VarRole::Reduced | VarRole::Core { .. } => bound.get(at)?.as_ref()?,
+                VarRole::Reduced | VarRole::Core { .. } | VarRole::Minor { .. } => bound.get(at)?.as_ref()?,
             });
         }
         let mut index = SmallVec::with_capacity(arg.index.len());

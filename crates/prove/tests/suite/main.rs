@@ -4,6 +4,8 @@
 
 mod damage;
 mod exchanges;
+mod norms;
+mod pieces;
 mod programs;
 mod rules;
 mod support;

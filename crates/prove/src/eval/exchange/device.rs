@@ -54,7 +54,7 @@ impl Terms {
             }
             index.push(at_device(parts.into_iter(), device)?.merged()?);
         }
-        let (term, index) = self.expanded(view.term, index)?;
+        let (term, index) = self.expanded(view.term, index);
         let index = index.into_iter().map(|linear| (linear.base, linear.parts)).collect();
         Some(Local { slot: None, pieces: vec![Piece { length: 0, block: Block { term, index } }] })
     }

@@ -119,64 +119,98 @@ impl Terms {
             }
             index.push(linear);
         }
-        let (term, index) = self.expanded(view.term, index)?;
+        let (term, index) = self.expanded(view.term, index);
         let index = index.into_iter().map(|linear| (linear.base, linear.parts)).collect();
         Some(sorted(Block { term, index }))
     }
 
-    /// The elements of a term at an index, as elements of the argument of a slice, or of the argument of a concatenation at a constant
-    /// position.
-    pub(super) fn expanded(&self, mut term: TermId, mut index: Vec<Linear>) -> Option<(TermId, Vec<Linear>)> {
-        loop {
-            let node = self.node(term);
-            // The dimension that the operation adds is the last one; a slice of one element adds none.
-            let batch = node.vars.iter().filter(|var| var.role == VarRole::Batch).count();
-            let added = index.get(batch).cloned().unwrap_or_default();
-            let (arg, position) = match &node.op {
-                Op::Slice(places) => {
-                    let &[[_, start, _, stride]] = places.as_slice() else { return Some((term, index)) };
-                    (0, added.times(stride)?.plus(&Linear::constant(start), 1)?)
-                }
-                Op::Concat(sizes) if added.parts.is_empty() => {
-                    let (mut arg, mut rest) = (0, added.base);
-                    while rest >= *sizes.get(arg)? {
-                        rest -= sizes[arg];
-                        arg += 1;
-                    }
-                    (arg, Linear::constant(rest))
-                }
-                _ => return Some((term, index)),
-            };
-            let mut outer = index.iter();
-            let mut values = Vec::new();
-            for var in &node.vars {
-                values.push(match var.role {
-                    VarRole::Batch => outer.next()?.clone(),
-                    // A digit of the position: all of it, or part of a constant.
-                    VarRole::Core { stride: 1, .. } if !position.parts.is_empty() => position.clone(),
-                    VarRole::Core { stride, .. } if position.parts.is_empty() => {
-                        Linear::constant((position.base as u64 / stride % var.size) as i64)
-                    }
-                    VarRole::Core { .. } | VarRole::Reduced => return None,
-                });
-            }
-            let is_split =
-                node.vars.iter().filter(|var| matches!(var.role, VarRole::Core { .. })).count() > 1;
-            if is_split && !position.parts.is_empty() {
-                return Some((term, index));
-            }
-            let chosen = node.args.get(arg)?;
-            let mut inner = Vec::new();
-            for vars in &chosen.index {
-                let mut linear = Linear::default();
-                for &var in vars {
-                    linear = linear.times(node.vars[usize::from(var)].size as i64)?;
-                    linear = linear.plus(&values[usize::from(var)], 1)?;
-                }
-                inner.push(linear);
-            }
-            (term, index) = (chosen.term, inner);
+    /// The elements of a term at an index, as elements of the argument of a slice, or of the argument of a concatenation in which all
+    /// positions are.
+    pub(super) fn expanded(&self, mut term: TermId, mut index: Vec<Linear>) -> (TermId, Vec<Linear>) {
+        while let Some(inner) = self.inside(term, &index) {
+            (term, index) = inner;
         }
+        (term, index)
+    }
+
+    /// One step of `expanded`; `None` if the operation has no such argument.
+    fn inside(&self, term: TermId, index: &[Linear]) -> Option<(TermId, Vec<Linear>)> {
+        let node = self.node(term);
+        let (units, minors) = self.units(term)?;
+        // The dimension that the operation adds is the last one; one element adds none.
+        let added = if units * minors > 1 { index.last()?.clone() } else { Linear::default() };
+        let minor_count = i64::try_from(minors).ok()?;
+        let (arg, position, length) = match &node.op {
+            &Op::Slice([size, start, _, stride]) => {
+                if stride != 1 && minors != 1 {
+                    return None;
+                }
+                let start = Linear::constant(start.checked_mul(minor_count)?);
+                (0, added.times(stride)?.plus(&start, 1)?, size * minor_count)
+            }
+            Op::Concat(sizes) => {
+                let (low, high) = added.range()?;
+                let mut first = 0;
+                let place = sizes.iter().position(|size| {
+                    let is_inside = low >= first && high < first + size * minor_count;
+                    first += if is_inside { 0 } else { size * minor_count };
+                    is_inside
+                })?;
+                (place, added.plus(&Linear::constant(first), -1)?, sizes[place] * minor_count)
+            }
+            _ => return None,
+        };
+        let chosen = node.args.get(arg)?;
+        let mut inner = Vec::new();
+        for vars in &chosen.index {
+            inner.push(self.inner_index(term, vars, index, &position, (length as u64, minors))?);
+        }
+        Some((chosen.term, inner))
+    }
+
+    /// The index of an argument of a slice or concatenation in one dimension, at a position along the core slot of the argument.
+    fn inner_index(
+        &self,
+        term: TermId,
+        vars: &[u16],
+        index: &[Linear],
+        position: &Linear,
+        (length, minors): (u64, u64),
+    ) -> Option<Linear> {
+        let node = self.node(term);
+        // The parts of the index: values, or digits of the position with their strides.
+        let mut parts: Vec<(Result<Linear, u64>, u64)> = Vec::new();
+        for &var in vars {
+            let at = usize::from(var);
+            let size = node.vars[at].size;
+            let stride = match node.vars[at].role {
+                VarRole::Batch => {
+                    let before = node.vars[..at].iter().filter(|var| var.role == VarRole::Batch).count();
+                    parts.push((Ok(index.get(before)?.clone()), size));
+                    continue;
+                }
+                VarRole::Core { stride, .. } => stride * minors,
+                VarRole::Minor { stride } => stride,
+                VarRole::Reduced => return None,
+            };
+            match parts.last_mut() {
+                Some((Err(major), count)) if *major == stride * size => {
+                    (*major, *count) = (stride, *count * size);
+                }
+                _ => parts.push((Err(stride), size)),
+            }
+        }
+        let mut number = Linear::default();
+        for (part, size) in parts {
+            let value = match part {
+                Ok(value) => value,
+                Err(1) if size == length => position.clone(),
+                Err(stride) if stride * size == length => position.quotient(stride as i64)?,
+                Err(stride) => position.quotient(stride as i64)?.remainder(size as i64)?,
+            };
+            number = number.times(size as i64)?.plus(&value, 1)?;
+        }
+        Some(number)
     }
 
     /// The view whose value on each device is a block; one block is the same on all devices.
@@ -216,7 +250,7 @@ impl Terms {
                     if digit != Digit::all(digit.slot, count) {
                         return None;
                     }
-                    let range = crate::algebra::Range { size, start: first, limit: first + count, stride: 1 };
+                    let range = crate::algebra::Range::new(size, first, first + count);
                     let view = self.slice(&view, slot, range)?;
                     view.renamed(|old| if old == slot { digit.slot } else { old })
                 }

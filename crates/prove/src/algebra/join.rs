@@ -125,7 +125,15 @@ impl Terms {
         if let [only] = rest.as_slice() {
             return Some(only.clone());
         }
-        self.build(Op::Join(ReductionKind::Add), kind, &rest, &[], &[])
+        self.joined(ReductionKind::Add, kind, &rest)
+    }
+
+    /// An operation on arguments that no rewrite changes.
+    fn joined(&mut self, join: ReductionKind, kind: Kind, args: &[View]) -> Option<View> {
+        if let Some(view) = self.outside(args, |terms, args| terms.join(join, kind, args)) {
+            return Some(view);
+        }
+        self.build(Op::Join(join), kind, args, &[], &[])
     }
 
     fn product(&mut self, kind: Kind, flat: Vec<View>) -> Option<View> {
@@ -161,7 +169,7 @@ impl Terms {
         if let Some(view) = self.distributed(kind, &rest) {
             return Some(view);
         }
-        self.build(Op::Join(ReductionKind::Mul), kind, &rest, &[], &[])
+        self.joined(ReductionKind::Mul, kind, &rest)
     }
 
     /// An integer times one view: an affine function stays affine, and a sum is scaled term by term.
@@ -215,7 +223,7 @@ impl Terms {
                 match (join, numbers) {
                     (ReductionKind::Max, Some(list)) => Some(self.integer(kind, list.into_iter().max()?)),
                     (ReductionKind::Min, Some(list)) => Some(self.integer(kind, list.into_iter().min()?)),
-                    _ => self.build(Op::Join(join), kind, &rest, &[], &[]),
+                    _ => self.joined(join, kind, &rest),
                 }
             }
         }

@@ -102,6 +102,44 @@ impl Linear {
         Some(Linear { base: self.base, parts })
     }
 
+    /// A function with the same sign (less than zero, or not), without parts that cannot change it.
+    pub(crate) fn with_sign(&self) -> Linear {
+        let steps = self.parts.iter().map(|(coef, _)| coef.saturating_abs()).filter(|&coef| coef > 1);
+        let without = |step: i64| {
+            let (kept, rest): (Vec<_>, Vec<_>) = self.parts.iter().partition(|(coef, _)| coef % step == 0);
+            let (low, high) = Linear { base: self.base, parts: rest }.range()?;
+            let quotient = low.div_euclid(step);
+            let parts = kept.into_iter().map(|(coef, digit)| (coef / step, digit)).collect();
+            (high.div_euclid(step) == quotient).then_some(Linear { base: quotient, parts })
+        };
+        let mut steps: Vec<i64> = steps.collect();
+        steps.sort_unstable();
+        steps.dedup();
+        steps
+            .into_iter()
+            .rev()
+            .find_map(without)
+            .and_then(|linear| linear.merged())
+            .unwrap_or_else(|| self.clone())
+    }
+
+    /// For a function of one digit: the value of the digit at which it is not less than zero, if there is only one.
+    pub(crate) fn last(&self) -> Option<Linear> {
+        let &[(coef, digit)] = self.parts.as_slice() else { return None };
+        let most = i64::try_from(digit.size).ok()? - 1;
+        let holds = |at: i64| Some(coef.checked_mul(at)?.checked_add(self.base)? >= 0);
+        match coef {
+            1.. if holds(most)? && !holds(most - 1)? => Some(Linear::constant(most)),
+            ..=-1 if holds(0)? && !holds(1)? => Some(Linear::constant(0)),
+            _ => None,
+        }
+    }
+
+    /// The digit of a function of one digit.
+    pub(crate) fn digit(&self) -> Linear {
+        Linear { base: 0, parts: self.parts.iter().map(|&(_, digit)| (1, digit)).collect() }
+    }
+
     /// Quotient and remainder of a division by `by`, if all values are at least zero and both are affine.
     fn divided(&self, by: i64) -> Option<(Linear, Linear)> {
         if by <= 0 || self.range()?.0 < 0 {

@@ -10,6 +10,9 @@
 //! | `[a and b]` = `[a] * [b]` | |
 //! | `x = y` is `x - y = 0` | integers |
 //! | `x < y` is `y > x`, `x > c` is `x >= c + 1` | integers for the latter |
+//! | `g * x + y >= 0` is `x + k >= 0` | `y` is from `g * k` to `g * k + g - 1` |
+//! | `i >= n - 1` is `i = n - 1`, `i <= 0` is `i = 0`, `not (i = 0)` is `i = 1` | `i` is from `0` to `n - 1`; two values for the last |
+//! | `select(c, x, y)` is a concatenation of `x` and `y` | `c` compares one digit with a constant |
 //! | comparisons, quotients, remainders, extrema of affine functions are computed | ranges decide |
 //! | conversions between float types are the identity | |
 
@@ -19,6 +22,9 @@ use crate::terms::{Kind, Map, Op, Terms, View};
 
 impl Terms {
     fn map(&mut self, map: Map, kind: Kind, args: &[View]) -> Option<View> {
+        if let Some(view) = self.outside(args, |terms, args| terms.map(map.clone(), kind, args)) {
+            return Some(view);
+        }
         self.build(Op::Map(map), kind, args, &[], &[])
     }
 
@@ -39,6 +45,9 @@ impl Terms {
                 let node = self.node(x.term);
                 if node.op == Op::Map(Map::Unary(UnaryOp::Not)) {
                     return self.arguments(x)?.pop();
+                }
+                if let Some(view) = self.other_of_two(x) {
+                    return Some(view);
                 }
                 self.map(Map::Unary(op), kind, std::slice::from_ref(x))
             }
@@ -115,6 +124,22 @@ impl Terms {
         self.map(Map::Inverse, kind, std::slice::from_ref(x))
     }
 
+    /// The negation of `x = 0` for an affine function that is zero or one, or zero or minus one.
+    fn other_of_two(&mut self, test: &View) -> Option<View> {
+        if self.node(test.term).op != Op::Map(Map::IsZero) {
+            return None;
+        }
+        let value = self.arguments(test)?.pop()?;
+        let kind = self.kind(&value);
+        let other = match self.as_linear(&value)?.range()? {
+            (0, 1) => 1,
+            (-1, 0) => -1,
+            _ => return None,
+        };
+        let other = self.integer(kind, other);
+        self.is_equal(kind, &value, &other)
+    }
+
     /// One if a truth value is true, else zero.
     pub(crate) fn indicator(&mut self, kind: Kind, test: &View) -> Option<View> {
         if let Some(value) = self.as_integer(test) {
@@ -163,7 +188,7 @@ impl Terms {
             (Kind::Bool, Some(0), Some(1)) => self.unary(UnaryOp::Not, Kind::Bool, test),
             (Kind::Bool, _, Some(0)) => self.join(ReductionKind::And, kind, &[test.clone(), a.clone()]),
             (Kind::Bool, Some(1), _) => self.join(ReductionKind::Or, kind, &[test.clone(), b.clone()]),
-            (Kind::Bool, ..) => self.map(Map::Select, kind, &[test.clone(), a.clone(), b.clone()]),
+            (Kind::Bool, ..) => self.choice(kind, test, a, b),
             (_, _, Some(0)) => {
                 let factor = self.indicator(kind, test)?;
                 self.mul(kind, &factor, a)
@@ -173,8 +198,15 @@ impl Terms {
                 let factor = self.indicator(kind, &inverted)?;
                 self.mul(kind, &factor, b)
             }
-            _ => self.map(Map::Select, kind, &[test.clone(), a.clone(), b.clone()]),
+            _ => self.choice(kind, test, a, b),
         }
+    }
+
+    fn choice(&mut self, kind: Kind, test: &View, a: &View, b: &View) -> Option<View> {
+        if let Some(view) = self.by_digit(kind, test, a, b) {
+            return Some(view);
+        }
+        self.map(Map::Select, kind, &[test.clone(), a.clone(), b.clone()])
     }
 
     pub(crate) fn clamp(&mut self, kind: Kind, low: &View, x: &View, high: &View) -> Option<View> {
@@ -234,6 +266,14 @@ impl Terms {
 
     /// Whether two integers are equal: whether their difference is zero. The difference has the sign with which its term was created first.
     fn is_equal(&mut self, kind: Kind, a: &View, b: &View) -> Option<View> {
+        // Differences of unsigned integers may be negative.
+        let words = Kind::Integer(shardc_ir::DType::I64);
+        if kind != words
+            && let Some((x, y)) = self.as_linear(a).zip(self.as_linear(b))
+            && let Some((x, y)) = self.linear(&x, words).zip(self.linear(&y, words))
+        {
+            return self.is_equal(words, &x, &y);
+        }
         let one = self.subtract(kind, a, b)?;
         let other = self.subtract(kind, b, a)?;
         if let Some((low, high)) = self.range(&one)
@@ -260,11 +300,18 @@ impl Terms {
         let difference = self
             .as_linear(a)
             .zip(self.as_linear(b))
-            .and_then(|(x, y)| x.plus(&y, -1)?.plus(&super::Linear::constant(strict), -1));
-        if let Some(view) =
-            difference.and_then(|linear| self.linear(&linear, Kind::Integer(shardc_ir::DType::I64)))
+            .and_then(|(x, y)| x.plus(&y, -1)?.plus(&super::Linear::constant(strict), -1))
+            .map(|linear| linear.with_sign());
+        let words = Kind::Integer(shardc_ir::DType::I64);
+        if let Some(linear) = &difference
+            && let Some(value) = linear.last()
+            && let Some((position, value)) =
+                self.linear(&linear.digit(), words).zip(self.linear(&value, words))
         {
-            let zero = self.integer(Kind::Integer(shardc_ir::DType::I64), 0);
+            return self.is_equal(words, &position, &value);
+        }
+        if let Some(view) = difference.and_then(|linear| self.linear(&linear, words)) {
+            let zero = self.integer(words, 0);
             return self.map(Map::Compare(CompareDirection::GE), Kind::Bool, &[view, zero]);
         }
         let (mut a, mut b, mut direction) = (a.clone(), b.clone(), CompareDirection::GE);

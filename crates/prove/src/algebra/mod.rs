@@ -1,5 +1,6 @@
 //! Operations on terms, with rewrites to a normal form. Each rewrite is an equation of exact arithmetic that holds for all sizes.
 
+mod cases;
 mod join;
 mod linear;
 mod map;

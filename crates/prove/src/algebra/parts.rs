@@ -3,6 +3,7 @@
 //! | rewrite | condition |
 //! |---|---|
 //! | a sum of concatenations is a concatenation | at each position, at most one is not zero |
+//! | an element-wise operation on slices is a slice of the operation | reals, the same range of the same positions |
 //! | a reduction of a slice or concatenation is a slice or concatenation of reductions | along other dimensions |
 
 use shardc_ir::ReductionKind;
@@ -187,6 +188,54 @@ impl Terms {
         }
         let joined = self.concatenate(kind, own, &views, &lengths)?;
         Some(joined.renamed(|old| if old == own { slot } else { old }))
+    }
+
+    /// An element-wise operation on arguments of which some are slices, as a slice of the operation on the arguments of these slices. `None`
+    /// if there are none, or if they have different ranges, or if another argument depends on their positions.
+    pub(super) fn outside(
+        &mut self,
+        args: &[View],
+        apply: impl FnOnce(&mut Self, &[View]) -> Option<View>,
+    ) -> Option<View> {
+        // Masks and lookups are recognized by their tests and indices, which stay as they are.
+        if args.iter().any(|view| self.kind(view) != Kind::Real) {
+            return None;
+        }
+        let is_slice = |view: &View| matches!(self.node(view.term).op, Op::Slice(_));
+        let first = args.iter().find(|view| is_slice(view))?;
+        let Op::Slice(place) = self.node(first.term).op else { return None };
+        let (units, minors) = self.units(first.term)?;
+        let [size, start, limit, stride] = place.map(|word| word as u64);
+        if units * minors <= 1 || (stride != 1 && minors != 1) {
+            return None;
+        }
+        let added = first.index.last()?.clone();
+        let overlaps = |digit: &Digit| {
+            added
+                .iter()
+                .any(|own| own.slot == digit.slot && own.stride < digit.end() && digit.stride < own.end())
+        };
+        let own = self.fresh();
+        let minor = number(&[Digit::all(own, minors)]);
+        let mut inner = Vec::new();
+        for view in args {
+            if !view.digits().any(|digit| overlaps(&digit)) {
+                inner.push(view.clone());
+                continue;
+            }
+            let is_same = self.node(view.term).op == Op::Slice(place)
+                && self.units(view.term) == Some((units, minors))
+                && view.index.last() == Some(&added);
+            let others = view.index.len().checked_sub(1)?;
+            if !is_same || view.index.iter().take(others).flatten().any(overlaps) {
+                return None;
+            }
+            inner.push(self.piece(view, 0, own, minors, &minor)?);
+        }
+        let result = apply(self, &inner)?;
+        let range = Range { size: size * minors, start: start * minors, limit: limit * minors, stride };
+        let sliced = self.slice(&result, own, range)?;
+        sliced.moved(|slot| (slot == own).then_some(&added[..]))
     }
 
     /// Reduces the arguments of a slice or concatenation instead; `None` if the view is not one, or is reduced along the dimension that it

@@ -6,6 +6,7 @@
 //! | `sum of (x + y)` = `sum of x + sum of y` | |
 //! | `sum over i of a * x` = `a * sum over i of x` | `a` does not depend on `i` |
 //! | `sum over i, j of a * x` = `sum over i of a * sum over j of x` | `a` does not depend on `j` |
+//! | `sum over i of [i = n] * x[i]` = `x[n]` | `n` is affine, in range, and does not depend on summed positions |
 //! | `sum over i of x` = `n * x` | `x` does not depend on `i`, which has `n` values |
 //! | `max over i of x` = `x`, likewise for other idempotent operations | `x` does not depend on `i` |
 
@@ -13,6 +14,7 @@ use smallvec::SmallVec;
 
 use shardc_ir::ReductionKind;
 
+use super::Linear;
 use crate::terms::{Digit, Digits, Kind, Map, Op, Terms, VarRole, View};
 
 /// A slot that is reduced, and its size.
@@ -54,6 +56,9 @@ impl Terms {
                         let inside = self.join(ReductionKind::Mul, kind, &inside)?;
                         outside.push(self.reduce(join, kind, &inside, &slots)?);
                         return self.join(ReductionKind::Mul, kind, &outside);
+                    }
+                    if let Some(view) = self.selected(kind, &inside, &slots) {
+                        return Some(view);
                     }
                     if let Some(view) = self.eliminated(kind, &inside, &slots) {
                         return Some(view);
@@ -98,6 +103,44 @@ impl Terms {
         }
         let factor = self.integer(kind, repeats);
         self.mul(kind, &factor, &reduced)
+    }
+
+    /// `sum over i of [i = n] * x[i]` is `x[n]`, if `n` is in range and does not depend on summed positions.
+    fn selected(&mut self, kind: Kind, factors: &[View], slots: &[Reduced]) -> Option<View> {
+        for (at, factor) in factors.iter().enumerate() {
+            let Some((slot, size, value)) = self.solved(factor, slots) else { continue };
+            let others = factors.iter().enumerate().filter(|(other, _)| *other != at);
+            let moved: Option<Vec<View>> =
+                others.map(|(_, view)| self.slice_at(view, slot, size, 1, &value)).collect();
+            let Some(moved) = moved else { continue };
+            let product = self.join(ReductionKind::Mul, kind, &moved)?;
+            let rest: Vec<Reduced> = slots.iter().copied().filter(|&(other, _)| other != slot).collect();
+            return self.reduce(ReductionKind::Add, kind, &product, &rest);
+        }
+        None
+    }
+
+    /// For `[i = n]`, where `i` is the position in one of the slots: the slot, its size, and `n`, which is in range.
+    fn solved(&self, factor: &View, slots: &[Reduced]) -> Option<(u32, u64, Linear)> {
+        if !self.is_indicator(factor) {
+            return None;
+        }
+        let test = self.arguments(factor)?.pop()?;
+        if self.node(test.term).op != Op::Map(Map::IsZero) {
+            return None;
+        }
+        let difference = self.as_linear(&self.arguments(&test)?.pop()?)?;
+        let is_summed = |digit: Digit| slots.iter().any(|&(slot, _)| slot == digit.slot);
+        let mut summed = difference.parts.iter().filter(|(_, digit)| is_summed(*digit));
+        let (&(coef, digit), None) = (summed.next()?, summed.next()) else { return None };
+        let &(slot, size) = slots.iter().find(|(slot, _)| *slot == digit.slot)?;
+        if digit != Digit::all(slot, size) || coef.abs() != 1 {
+            return None;
+        }
+        let rest = difference.parts.iter().copied().filter(|(_, digit)| !is_summed(*digit)).collect();
+        let value = Linear { base: difference.base, parts: rest }.times(-coef)?;
+        let (low, high) = value.range()?;
+        (low >= 0 && high < i64::try_from(size).ok()?).then_some((slot, size, value))
     }
 
     /// Sums products one variable after the other: `sum over i, j of a[i] * x[i, j]` is `sum over i of a[i] * sum over j of x[i, j]`. `None`

@@ -219,6 +219,26 @@ fn numbered(
     (list, used)
 }
 
+/// In a slice whose units have one position: a dimension that always follows the position is the position in a unit.
+fn add_unit(groups: &mut [Group], indices: &[Index]) {
+    if groups.iter().any(|group| group.role == Role::Minor) {
+        return;
+    }
+    let is_core = |at: usize| {
+        matches!(groups[at].role, Role::Core(_)) && groups[at].digits.iter().any(|digit| digit.stride == 1)
+    };
+    let lists = || indices.iter().flatten();
+    let follower = lists().find_map(|list| {
+        let at = list.iter().position(|&group| is_core(group))?;
+        list.get(at + 1).copied()
+    });
+    let Some(unit) = follower.filter(|&unit| groups[unit].role == Role::Batch) else { return };
+    let cores = lists().flatten().filter(|&&group| is_core(group)).count();
+    if cores == 1 && lists().flatten().filter(|&&group| group == unit).count() == 1 {
+        groups[unit].role = Role::Minor;
+    }
+}
+
 /// The numbers of the groups that are digits of the position in a unit, from major to minor.
 fn units(groups: &[Group], used: &[usize]) -> Vec<usize> {
     let stride = |at: usize| {
@@ -255,7 +275,10 @@ impl Terms {
         slot: u32,
     ) -> Option<View> {
         let (parts, indices) = split(args)?;
-        let (groups, indices) = merge(&parts, &indices, reduced);
+        let (mut groups, indices) = merge(&parts, &indices, reduced);
+        if matches!(op, Op::Slice(_)) {
+            add_unit(&mut groups, &indices);
+        }
         let is_commutative = matches!(op, Op::Join(_));
         let orders = if is_commutative { orders(args) } else { vec![(0..args.len()).collect()] };
         let all = orders.iter().map(|order| numbered(args, &indices, order, groups.len()));

@@ -8,4 +8,5 @@ mod norms;
 mod pieces;
 mod programs;
 mod rules;
+mod selections;
 mod support;

@@ -21,6 +21,8 @@ fn name(terms: &Terms, term: TermId) -> String {
     match &terms.node(term).op {
         Op::Param(at) => format!("argument {at}"),
         Op::Unknown(_) => "an unknown value".to_owned(),
+        Op::State(_) => "a carried value".to_owned(),
+        Op::Loop(_) => "a loop".to_owned(),
         Op::Literal(_) | Op::Constant(_) => "a constant".to_owned(),
         Op::Affine { .. } => "an affine function of the position".to_owned(),
         Op::Join(join) => format!("{join:?}").to_lowercase(),
@@ -35,6 +37,7 @@ fn name(terms: &Terms, term: TermId) -> String {
                 .collect();
             format!("{join:?} over {}", sizes.join("x")).to_lowercase()
         }
+        Op::Fold(..) => "reduction by a region".to_owned(),
         Op::Slice(_) => "slice".to_owned(),
         Op::Concat(_) => "concatenate".to_owned(),
         Op::Update(_) => "update".to_owned(),

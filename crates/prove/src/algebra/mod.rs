@@ -1,6 +1,7 @@
 //! Operations on terms, with rewrites to a normal form. Each rewrite is an equation of exact arithmetic that holds for all sizes.
 
 mod cases;
+mod fold;
 mod join;
 mod linear;
 mod map;
@@ -8,6 +9,7 @@ mod parts;
 mod pieces;
 mod reduce;
 
+pub(crate) use self::fold::Folding;
 pub(crate) use self::join::join_of;
 pub(crate) use self::linear::Linear;
 pub(crate) use self::pieces::Range;

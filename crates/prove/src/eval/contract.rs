@@ -2,8 +2,8 @@
 
 use shardc_ir::{ConvSpec, DotSpec, OpId, ReductionKind, reducer};
 
-use super::{Eval, OrStop, Stop};
-use crate::algebra::join_of;
+use super::{Eval, OrStop, Stop, regions};
+use crate::algebra::{Folding, join_of};
 use crate::terms::{CORE, DEVICE, Digit, Digits, Kind, Op, View, push};
 
 impl Eval<'_, '_> {
@@ -55,7 +55,7 @@ impl Eval<'_, '_> {
             .iter()
             .map(|&result| reduction.and_then(|reduction| join_of(self.kind(result), reduction)))
             .collect();
-        let Some(joins) = joins else { return self.generic(op) };
+        let Some(joins) = joins else { return self.fold(op, dims) };
         let mut results = Vec::new();
         for (at, join) in joins.into_iter().enumerate() {
             let kind = self.kind(data.results[at]);
@@ -82,6 +82,38 @@ impl Eval<'_, '_> {
             });
         }
         Ok(results)
+    }
+
+    /// A reduction by a region that is not one associative and commutative operation.
+    fn fold(&mut self, op: OpId, dims: &[u32]) -> Result<Vec<View>, Stop> {
+        let module = self.module;
+        let data = &module.ops[op];
+        let Some(text) = data.regions.first().and_then(|&region| regions::text(module, region)) else {
+            return Stop::rule("a reduction by a region that uses values of the enclosing region");
+        };
+        let args = self.operands(op)?;
+        let Some((inputs, starts)) = args.split_at_checked(data.results.len()) else {
+            return Stop::rule("a reduction without initial values");
+        };
+        let sizes = self.sizes(data.operands[0]);
+        let total: u64 = dims.iter().filter_map(|&dim| sizes.get(dim as usize)).product();
+        let (slot, mut stride, mut next) = (self.terms.fresh(), total, 0);
+        let mut places: Vec<Digits> = Vec::new();
+        for (dim, &size) in (0u32..).zip(&sizes) {
+            let mut place = Digits::new();
+            if dims.contains(&dim) {
+                stride /= size;
+                push(&mut place, Digit { slot, stride, size });
+            } else {
+                push(&mut place, Digit::all(next, size));
+                next += 1;
+            }
+            places.push(place);
+        }
+        let place = |slot: u32| places.get(slot as usize).map(|place| &place[..]);
+        let moved: Option<Vec<View>> = inputs.iter().map(|view| view.moved(place)).collect();
+        let folding = Folding { text: text.into(), starts: starts.to_vec() };
+        self.terms.fold(&folding, &moved.or_stop()?, slot, total).or_stop()
     }
 
     /// Moves zeros with which the input of a convolution is padded to the padding of the convolution.

@@ -1,7 +1,7 @@
 //! Calls, branches and loops.
 //!
 //! A call is evaluated like its body. A loop whose condition is known before each iteration is unrolled: its terms are those of the
-//! iterations. A branch whose predicate is unknown selects between the results of all branches.
+//! iterations. Other loops are evaluated by induction. A branch whose predicate is unknown selects between the results of all branches.
 
 use shardc_ir::{CompareDirection, OpId};
 
@@ -28,7 +28,7 @@ impl Eval<'_, '_> {
             match test.first().and_then(|test| self.terms.as_integer(test)) {
                 Some(0) => return Ok(carried),
                 Some(_) => carried = self.region(body, carried)?,
-                None => return Stop::rule("a loop whose trip count is not known"),
+                None => return self.induction(op, condition, body),
             }
         }
     }

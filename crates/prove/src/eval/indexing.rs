@@ -37,7 +37,18 @@ impl Eval<'_, '_> {
             return Stop::rule("the type of indices is too narrow");
         };
         let equal = self.terms.compare(CompareDirection::EQ, &position, index, true).or_stop()?;
-        self.terms.indicator(kind, &equal).or_stop()
+        if kind == Kind::Bool { Ok(equal) } else { self.terms.indicator(kind, &equal).or_stop() }
+    }
+
+    /// The sum over a slot of a value where a test is one; for truth values, whether both are true anywhere.
+    fn found(&mut self, test: &View, value: &View, slot: (u32, u64)) -> Result<View, Stop> {
+        let kind = self.terms.kind(value);
+        let (both, any) = match kind {
+            Kind::Bool => (ReductionKind::And, ReductionKind::Or),
+            _ => (ReductionKind::Mul, ReductionKind::Add),
+        };
+        let product = self.terms.join(both, kind, &[test.clone(), value.clone()]).or_stop()?;
+        self.terms.reduce(any, kind, &product, &[slot]).or_stop()
     }
 
     /// The slice of `count` positions along a slot at a start that is in range.
@@ -50,14 +61,10 @@ impl Eval<'_, '_> {
         start: &View,
     ) -> Result<View, Stop> {
         let kind = self.terms.kind(view);
-        if kind == Kind::Bool {
-            return Stop::rule("a slice of truth values at a computed position");
-        }
         let position = self.terms.fresh();
         let moved = view.renamed(|old| if old == slot { position } else { old });
         let test = self.equals(kind, (position, size), Some((slot, count)), start)?;
-        let product = self.terms.mul(kind, &test, &moved).or_stop()?;
-        self.terms.reduce(ReductionKind::Add, kind, &product, &[(position, size)]).or_stop()
+        self.found(&test, &moved, (position, size))
     }
 
     /// An update along a slot at a start that is in range: whether a position is updated, and the update at each position.
@@ -70,14 +77,10 @@ impl Eval<'_, '_> {
     ) -> Result<(View, View), Stop> {
         let kind = self.terms.kind(update);
         let integers = self.terms.kind(start);
-        if kind == Kind::Bool {
-            return Stop::rule("an update of truth values at a computed position");
-        }
         let own = self.terms.fresh();
         let moved = update.renamed(|old| if old == slot { own } else { old });
         let test = self.equals(kind, (slot, size), Some((own, count)), start)?;
-        let product = self.terms.mul(kind, &test, &moved).or_stop()?;
-        let value = self.terms.reduce(ReductionKind::Add, kind, &product, &[(own, count)]).or_stop()?;
+        let value = self.found(&test, &moved, (own, count))?;
         let position = Linear { base: 0, parts: vec![(1, Digit::all(slot, size))] };
         let position = self.terms.linear(&position, integers).or_stop()?;
         let above = self.terms.compare(CompareDirection::GE, &position, start, true).or_stop()?;
@@ -98,9 +101,6 @@ impl Eval<'_, '_> {
         let data = &self.module.ops[op];
         let (operand, indices) = (self.value(data.operands[0])?, self.value(data.operands[1])?);
         let kind = self.kind(data.results[0]);
-        if kind == Kind::Bool {
-            return Ok(self.generic(op)?.remove(0));
-        }
         let sizes = self.sizes(data.operands[0]);
         let index_sizes = self.sizes(data.operands[1]);
         let rank = self.module.rank(data.results[0]) as u32;
@@ -159,8 +159,7 @@ impl Eval<'_, '_> {
                 continue;
             }
             let test = self.equals(kind, (slot, size), result.map(|slot| (slot, window)), &index)?;
-            let product = self.terms.mul(kind, &test, &value).or_stop()?;
-            value = self.terms.reduce(ReductionKind::Add, kind, &product, &[(slot, size)]).or_stop()?;
+            value = self.found(&test, &value, (slot, size))?;
         }
         Ok(value)
     }

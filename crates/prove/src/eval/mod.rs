@@ -10,6 +10,8 @@ mod elements;
 mod exchange;
 mod generic;
 mod indexing;
+mod induction;
+mod manual;
 mod movement;
 mod norm;
 mod regions;
@@ -89,6 +91,8 @@ pub(crate) struct Eval<'m, 't> {
     pub(crate) known_terms: usize,
     /// Whether each operation computed only terms of the original, in all its evaluations.
     pub(crate) matched: Vec<bool>,
+    /// The number of loops that are evaluated by induction and contain the current operation.
+    loops: u32,
     steps: u64,
     interrupt: Interrupt,
     depth: usize,
@@ -116,6 +120,7 @@ impl<'m, 't> Eval<'m, 't> {
             cases: vec![None; module.values.len()],
             known_terms,
             matched: vec![true; module.ops.len()],
+            loops: 0,
             steps: 0,
             interrupt,
             depth: 0,
@@ -312,6 +317,7 @@ impl<'m, 't> Eval<'m, 't> {
             OpKind::While => self.while_loop(op),
             OpKind::If => self.if_else(op),
             OpKind::Case => self.case(op),
+            OpKind::ManualComputation(spec) => self.manual(op, spec),
             OpKind::NamedComputation(_) => {
                 let args = self.operands(op)?;
                 self.region(data.regions[0], args)

@@ -85,6 +85,10 @@ pub(crate) enum Op {
     Param(u32),
     /// A value about which nothing is known.
     Unknown(u32),
+    /// A carried value of the loop at this depth: depth and number.
+    State([u32; 2]),
+    /// A result of a loop, by number. Arguments: condition, and for each state its first and its next value.
+    Loop(u32),
     /// A scalar: an integer, or the bits of an `f64`.
     Literal(i64),
     /// The elements of a constant.
@@ -106,6 +110,9 @@ pub(crate) enum Op {
     Concat(Vec<i64>),
     /// Operand 0 with operand 1 written at `start` along core slot 0 of both: start, size of the update, size of the operand.
     Update([i64; 3]),
+    /// A reduction by a region over core slot 0: the region, the number of the result, the number of positions. Arguments: the inputs and the
+    /// initial values.
+    Fold(Arc<str>, u32, u64),
     /// An operation that computes along the core slots of its arguments; the text has its attributes and the sizes of these slots.
     Core(Arc<str>),
 }

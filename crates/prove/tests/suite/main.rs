@@ -4,6 +4,8 @@
 
 mod damage;
 mod exchanges;
+mod loops;
+mod manual;
 mod norms;
 mod pieces;
 mod programs;

@@ -27,7 +27,13 @@ impl Eval<'_, '_> {
         let data = &module.ops[op];
         let &[result] = data.results.as_slice() else { return None };
         let is_known = (view.term.0 as usize) < self.known_terms;
-        if is_known || self.devices.count > MOST_DEVICES || self.devices.count == 1 || !moves(&data.kind) {
+        // The original has no terms of another program to look for.
+        if self.known_terms == 0
+            || is_known
+            || self.devices.count > MOST_DEVICES
+            || self.devices.count == 1
+            || !moves(&data.kind)
+        {
             return None;
         }
         let cases: Option<Vec<Local>> =

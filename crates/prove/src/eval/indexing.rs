@@ -1,17 +1,25 @@
 //! Gather, scatter and slices at computed positions, as sums over positions.
 //!
 //! `gather(x, i)` is `sum over p of [p = clamp(i)] * x[p]`, and `scatter(x, i, u)` with addition is `x + sum over r of [p = i[r]] * u[r]`.
-//! A lookup in a sharded table, with the offset of the block subtracted from the indices, is then the part of this sum on a device.
+//! A scatter that replaces each element at most once selects between this sum and `x`. A lookup in a sharded table, with the offset of the block subtracted from the indices, is then the part of this sum on a device.
 
 use shardc_ir::{CompareDirection, GatherSpec, OpId, ReductionKind, ScatterSpec, reducer};
 
-use super::{Eval, OrStop, Stop};
+use super::{Eval, OrStop, Stop, regions};
 use crate::algebra::{Linear, Range};
 use crate::terms::{DEVICE, Digit, Kind, View};
 
 /// The dimensions of the indices other than the index vector, in order.
 fn index_batch(rank: usize, vector: u32) -> Vec<u32> {
     (0..rank as u32).filter(|&dim| dim != vector).collect()
+}
+
+/// The product and the sum of elements of a kind.
+fn joins_of(kind: Kind) -> (ReductionKind, ReductionKind) {
+    match kind {
+        Kind::Bool => (ReductionKind::And, ReductionKind::Or),
+        Kind::Real | Kind::Complex | Kind::Integer(_) => (ReductionKind::Mul, ReductionKind::Add),
+    }
 }
 
 impl Eval<'_, '_> {
@@ -43,10 +51,7 @@ impl Eval<'_, '_> {
     /// The sum over a slot of a value where a test is one; for truth values, whether both are true anywhere.
     fn found(&mut self, test: &View, value: &View, slot: (u32, u64)) -> Result<View, Stop> {
         let kind = self.terms.kind(value);
-        let (both, any) = match kind {
-            Kind::Bool => (ReductionKind::And, ReductionKind::Or),
-            _ => (ReductionKind::Mul, ReductionKind::Add),
-        };
+        let (both, any) = joins_of(kind);
         let product = self.terms.join(both, kind, &[test.clone(), value.clone()]).or_stop()?;
         self.terms.reduce(any, kind, &product, &[slot]).or_stop()
     }
@@ -170,7 +175,9 @@ impl Eval<'_, '_> {
         let inputs = data.results.len();
         let reduction =
             data.regions.first().and_then(|&region| reducer::reduction_of(module, region, inputs));
-        if reduction != Some(ReductionKind::Add) || self.kind(data.results[0]) == Kind::Bool {
+        let is_sum = reduction == Some(ReductionKind::Add) && self.kind(data.results[0]) != Kind::Bool;
+        let replaces = inputs == 1 && self.replaces(op, spec);
+        if !is_sum && !replaces {
             return self.generic(op);
         }
         let indices = self.value(data.operands[inputs])?;
@@ -181,11 +188,30 @@ impl Eval<'_, '_> {
             let update = self.value(data.operands[inputs + 1 + at])?;
             let sizes = self.sizes(data.operands[at]);
             let update_sizes = self.sizes(data.operands[inputs + 1 + at]);
-            let added = self.scattered(spec, &indices, &index_sizes, &update, [&sizes, &update_sizes])?;
+            let shapes = [&sizes[..], &update_sizes[..]];
+            let added = self.scattered(spec, &indices, &index_sizes, &update, shapes)?;
             let kind = self.kind(data.results[at]);
-            results.push(self.terms.add(kind, &operand, &added).or_stop()?);
+            results.push(if replaces {
+                let all = self.terms.truth(true);
+                let hit = self.scattered(spec, &indices, &index_sizes, &all, shapes)?;
+                self.terms.select(kind, &hit, &added, &operand).or_stop()?
+            } else {
+                self.terms.add(kind, &operand, &added).or_stop()?
+            });
         }
         Ok(results)
+    }
+
+    /// Whether a scatter replaces elements, each at most once.
+    fn replaces(&self, op: OpId, spec: &ScatterSpec) -> bool {
+        let data = &self.module.ops[op];
+        let [_, indices, update] = data.operands.as_slice() else { return false };
+        let text = data.regions.first().and_then(|&region| regions::text(self.module, region));
+        let dims = self.sizes(*indices);
+        let vectors = dims.iter().zip(0u32..).filter(|(_, dim)| *dim != spec.index_vector_dim);
+        let is_once =
+            vectors.map(|(&size, _)| size).product::<u64>() == 1 || spec.unique_indices == Some(true);
+        is_once && text.as_deref() == Some("Return;1,\n") && self.module.rank(*update) > 0
     }
 
     /// The sum of the updates at each position.
@@ -244,11 +270,12 @@ impl Eval<'_, '_> {
             _ => place(slot).and_then(|at| row_slots.get(at)).copied().unwrap_or(slot),
         });
         let mut value = update.renamed(|slot| slots.get(slot as usize).copied().unwrap_or(slot));
+        let (both, any) = joins_of(kind);
         for (dim, at) in indexed {
             let index = self.component(&indices, own, length, at)?;
             let test = self.equals(kind, (dim, sizes[dim as usize]), None, &index)?;
-            value = self.terms.mul(kind, &test, &value).or_stop()?;
+            value = self.terms.join(both, kind, &[test, value]).or_stop()?;
         }
-        self.terms.reduce(ReductionKind::Add, kind, &value, &summed).or_stop()
+        self.terms.reduce(any, kind, &value, &summed).or_stop()
     }
 }

@@ -10,5 +10,6 @@ mod norms;
 mod pieces;
 mod programs;
 mod rules;
+mod scatters;
 mod selections;
 mod support;

@@ -39,9 +39,23 @@ impl Eval<'_, '_> {
         let cases: Option<Vec<Local>> =
             (0..self.devices.count).map(|device| self.local_result(op, device)).collect();
         let cases = cases?;
-        let found = self.terms.refit(&cases, &self.sizes(result), self.known_terms);
+        let found = self
+            .terms
+            .refit(&cases, &self.sizes(result), self.known_terms)
+            .or_else(|| self.partial(op, &cases));
         *self.cases.get_mut(result.index())? = Some(Rc::new(cases));
         found
+    }
+
+    /// The view of a received value that is not of the original, such as a partial sum. A value with constants is not complete yet.
+    fn partial(&mut self, op: OpId, cases: &[Local]) -> Option<View> {
+        let data = &self.module.ops[op];
+        let has_constant =
+            cases.iter().flat_map(|case| &case.pieces).any(|piece| piece.block.index.is_empty());
+        if has_constant || !matches!(data.kind, OpKind::Select | OpKind::CollectivePermute(_)) {
+            return None;
+        }
+        self.terms.refit(cases, &self.sizes(data.results[0]), usize::MAX)
     }
 
     /// The value of an operand on a device.

@@ -29,6 +29,11 @@
 //! * *Gather and scatter* are sums over positions with an indicator that the position is the index. A lookup in a block of a sharded
 //!   table, with the offset of the block subtracted and out-of-range indices masked, is a partial sum of the global lookup.
 //!
+//! * *Slices and concatenations* are in units of positions. Slices of concatenations are concatenations of slices, so that parts that are
+//!   exchanged and joined again are the term of the original.
+//! * *Loops* with an unknown trip count are terms: the condition and the next states as functions of states, and the first states. The
+//!   states of a partitioned program are assumed to be blocks of global states, and the body must return the same blocks.
+//! * *Manual computations* of the original have digits of the device between their operands and results.
 //! * *Exchanges* of parts of blocks depend on the device in a way that digits do not describe. They are followed device by device, as pieces
 //!   of terms, until the pieces of all devices are blocks of a term of the original. The pieces are compared at every position.
 //!
@@ -55,7 +60,7 @@
 //!
 //! Equal layers are the same terms. Digits describe all devices at once, so that time and memory do not grow with the number of devices.
 //! Exceptions are exchanges, which are followed on at most 128 devices, and device numbers that are not in the order of the mesh. A loop
-//! whose trip count is known is unrolled; other loops are not decided.
+//! whose trip count is known is unrolled; the body of another loop is evaluated a few times.
 //!
 //! ## Rooms
 //!

@@ -17,6 +17,8 @@ use crate::terms::{DEVICE, Digit, View};
 
 /// The most devices whose values are listed.
 const MOST_DEVICES: u64 = 128;
+/// The most positions of all devices at which a value that is not of the original is compared.
+const MOST_POSITIONS: u64 = 1 << 10;
 /// The values of all devices.
 pub(crate) type Cases = Rc<Vec<Local>>;
 impl Eval<'_, '_> {
@@ -52,10 +54,13 @@ impl Eval<'_, '_> {
         let data = &self.module.ops[op];
         let has_constant =
             cases.iter().flat_map(|case| &case.pieces).any(|piece| piece.block.index.is_empty());
-        if has_constant || !matches!(data.kind, OpKind::Select | OpKind::CollectivePermute(_)) {
+        let sizes = self.sizes(data.results[0]);
+        let positions = sizes.iter().copied().max().unwrap_or(1).saturating_mul(cases.len() as u64);
+        let is_moved = matches!(data.kind, OpKind::Select | OpKind::CollectivePermute(_));
+        if has_constant || !is_moved || positions > MOST_POSITIONS {
             return None;
         }
-        self.terms.refit(cases, &self.sizes(data.results[0]), usize::MAX)
+        self.terms.refit(cases, &sizes, usize::MAX)
     }
 
     /// The value of an operand on a device.

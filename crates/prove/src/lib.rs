@@ -78,6 +78,8 @@ mod describe;
 mod effects;
 mod eval;
 mod exact;
+#[cfg(test)]
+mod meaning;
 mod report;
 mod terms;
 

@@ -35,6 +35,9 @@ pub(crate) struct Range {
     pub(crate) stride: u64,
 }
 
+/// The deepest nesting of slices of pieces.
+const DEEPEST: u32 = 256;
+
 impl Terms {
     /// Argument `arg` of a node whose core slot becomes `slot`, with positions in units of `unit` positions of `slot`.
     fn piece(&self, view: &View, arg: usize, slot: u32, unit: u64) -> Option<View> {
@@ -86,7 +89,14 @@ impl Terms {
         let piece = self.piece(view, arg, own, unit)?;
         let piece = piece.renamed(|old| if old == slot { own } else { old });
         let inner = Range { size, start: range.start - first, limit: range.limit - first, stride: 1 };
-        let sliced = self.slice(&piece, own, inner)?;
+        // Each iteration of a loop may update the same value.
+        if self.nesting >= DEEPEST {
+            return None;
+        }
+        self.nesting += 1;
+        let sliced = self.slice(&piece, own, inner);
+        self.nesting -= 1;
+        let sliced = sliced?;
         Some(sliced.renamed(|old| if old == own { slot } else { old }))
     }
 

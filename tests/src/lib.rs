@@ -2,7 +2,7 @@
 //!
 //! [`devices`] runs partitioned programs. [`random`] generates programs from random numbers, and [`interpret`] generates programs from
 //! StableHLO's interpreter tests. [`conformance`] runs the checks of `cargo xtask conformance`, and [`fuzz`] those of `cargo xtask fuzz`.
-//! [`gradients`] compares derivatives with finite differences, and [`outline`] outlines operations of programs into functions. [`steps`]
+//! [`mutants`] damages partitions, and proves them. [`gradients`] compares derivatives with finite differences, and [`outline`] outlines operations of programs into functions. [`steps`]
 //! has training steps built with shardc's graph builder, [`training`] has all training steps, without annotations. The runner of file tests
 //! is in [`shardc_filetest`].
 
@@ -13,6 +13,7 @@ pub mod devices;
 pub mod fuzz;
 pub mod gradients;
 pub mod interpret;
+pub mod mutants;
 pub mod outline;
 pub mod random;
 pub mod steps;

@@ -1,16 +1,16 @@
 //! Compares the outputs of the partitioned program with those of the original.
 
-use shardc_ir::{EntityRef, Func, Module, OpId, ReductionKind, Region, ValueDef, ValueId};
+use shardc_ir::{EntityRef, Func, Module, OpId, ReductionKind, Region, ValueId};
 
 use crate::algebra::join_of;
 use crate::boundary::{AxisDigit, Block, Boundary};
-use crate::eval::{Devices, Eval, Status, Stop};
-use crate::report::{Counts, Error, Evidence, Place, Report, Verdict};
+use crate::eval::{Devices, Eval, Stop};
+use crate::report::{Error, Report};
 use crate::terms::{DEVICE, Digit, Digits, Kind, Op, TermId, Terms, View, push};
-use crate::{Options, describe, effects, exact};
+use crate::{Options, describe, verdict};
 
 /// The state of the proof of an output.
-enum Output {
+pub(crate) enum Output {
     Proven,
     Refuted { found: String, needed: String },
     Open { found: String, needed: String },
@@ -173,7 +173,7 @@ pub fn prove(
             },
         });
     }
-    Ok(report(&eval, original, &origins, local_body, &outputs, boundary, options))
+    Ok(verdict::report(&eval, original, &origins, local_body, &outputs, boundary, options))
 }
 
 /// Compares an output with the output of the original.
@@ -268,180 +268,9 @@ fn contradiction(terms: &mut Terms, kind: Kind, found: &View, needed: &View) -> 
     None
 }
 
-fn report(
-    eval: &Eval<'_, '_>,
-    original: &Module,
-    origins: &[Option<OpId>],
-    body: &Region,
-    outputs: &[Output],
-    boundary: &Boundary,
-    options: &Options,
-) -> Report {
-    let module = eval.module;
-    let returned: Vec<ValueId> =
-        body.ops.last().map(|&op| module.ops[op].operands.to_vec()).unwrap_or_default();
-    let is_proven: Vec<bool> = outputs.iter().map(|output| matches!(output, Output::Proven)).collect();
-    let roots = |proven: bool| {
-        returned.iter().zip(&is_proven).filter(move |(_, is)| **is == proven).map(|(&value, _)| value)
-    };
-    let proven = cone(module, roots(true), |_| true);
-    let open = cone(module, roots(false), |_| true);
-    let mut kinds = std::collections::BTreeMap::<String, Counts>::new();
-    for (op, data) in &module.ops {
-        let (is_proven, is_open) = (proven[op.index()], open[op.index()]);
-        if (!is_proven && !is_open) || data.results.is_empty() {
-            continue;
-        }
-        let is_known = eval.status[op.index()] == Status::Known && eval.matched[op.index()];
-        let counts = kinds.entry(data.kind.name().to_owned()).or_default();
-        if is_proven || is_known { counts.proven += 1 } else { counts.not_decided += 1 }
-    }
-    let mut report = Report {
-        verdict: Verdict::Proven,
-        evidence: None,
-        outputs: is_proven.clone(),
-        kinds,
-        places: Vec::new(),
-        untested: None,
-    };
-    let mut is_refuted = false;
-    for (at, output) in outputs.iter().enumerate() {
-        let (found, needed, own) = match output {
-            Output::Proven => continue,
-            Output::Refuted { found, needed } => (found, needed, true),
-            Output::Open { found, needed } => (found, needed, false),
-        };
-        is_refuted |= own;
-        for place in places(eval, original, origins, returned.get(at).copied(), (found, needed), own) {
-            match report
-                .places
-                .iter_mut()
-                .find(|old| old.span == place.span && old.operation == place.operation)
-            {
-                Some(old) => old.outputs.push(at),
-                None => report.places.push(Place { outputs: vec![at], ..place }),
-            }
-        }
-    }
-    // Every offset begins at the number of the device, which is not its cause.
-    let is_number =
-        |place: &Place| matches!(place.operation.as_str(), "stablehlo.partition_id" | "stablehlo.replica_id");
-    report.places.sort_by_key(|place| (is_number(place), place.span.start));
-    let effects = effects::places(original, module);
-    let has_effects = !effects.is_empty();
-    report.places.extend(effects);
-    let all_proven = !has_effects && is_proven.iter().all(|&is| is);
-    if all_proven && !options.always_test {
-        return report;
-    }
-    if is_refuted {
-        report.verdict = Verdict::Refuted;
-        report.evidence = Some(Evidence::Relation);
-    } else if !all_proven {
-        report.verdict = Verdict::NotDecided;
-    }
-    if is_refuted && !options.always_test {
-        return report;
-    }
-    if let Some(work) = options.test_work {
-        match exact::test(original, module, boundary, work, &options.interrupt) {
-            Ok(true) if all_proven => {}
-            Ok(true) if has_effects => report.untested = Some("effects are not compared".to_owned()),
-            Ok(true) => report.verdict = Verdict::Tested,
-            Ok(false) => {
-                report.verdict = Verdict::Refuted;
-                report.evidence = Some(Evidence::Test);
-            }
-            Err(reason) => report.untested = Some(reason),
-        }
-    } else {
-        report.untested = Some("tests are disabled".to_owned());
-    }
-    report
-}
-
-/// The operations on which values depend, by operation; operations with regions are entered. `follow` says whether the operands of the
-/// operation that defines a value are followed.
-fn cone(
-    module: &Module,
-    roots: impl Iterator<Item = ValueId>,
-    follow: impl Fn(ValueId) -> bool,
-) -> Vec<bool> {
-    let mut seen = vec![false; module.ops.len()];
-    let mut stack: Vec<ValueId> = roots.collect();
-    while let Some(value) = stack.pop() {
-        let ValueDef::Result(op, _) = module.values[value].def() else { continue };
-        if !follow(value) || std::mem::replace(&mut seen[op.index()], true) {
-            continue;
-        }
-        stack.extend(&module.ops[op].operands);
-        for &region in &module.ops[op].regions {
-            for inner in module.walk(region) {
-                seen[inner.index()] = true;
-                stack.extend(&module.ops[inner].operands);
-            }
-        }
-    }
-    seen
-}
-
-/// The operations at which the value of an output begins to differ from all terms of the original.
-fn places(
-    eval: &Eval<'_, '_>,
-    original: &Module,
-    origins: &[Option<OpId>],
-    root: Option<ValueId>,
-    (found, needed): (&str, &str),
-    is_refuted: bool,
-) -> Vec<Place> {
-    let reason = is_refuted.then_some(found);
-    let module = eval.module;
-    let is_matched =
-        |value: ValueId| eval.values[value.index()].as_ref().is_some_and(|view| eval.is_original(view));
-    let reached = cone(module, root.into_iter(), |value| !is_matched(value));
-    let mut places = Vec::new();
-    for (op, data) in module.ops.iter().filter(|(op, _)| reached[op.index()]) {
-        let starts = data.operands.iter().all(|&value| is_matched(value));
-        let status = &eval.status[op.index()];
-        let place = |found: String, needed: String| Place {
-            operation: data.kind.name().to_owned(),
-            span: data.span,
-            location: module.user_loc(op),
-            found,
-            needed,
-            outputs: Vec::new(),
-        };
-        match status {
-            Status::Unknown(reason) => places.push(place("unknown".to_owned(), reason.clone())),
-            Status::Known if starts && !data.results.is_empty() => {
-                let view = eval.values[data.results[0].index()].as_ref();
-                let shown = match (reason, view) {
-                    (Some(reason), _) => reason.to_owned(),
-                    (None, Some(view)) => describe::view(eval.terms, view, original, origins),
-                    (None, None) => String::new(),
-                };
-                places.push(place(shown, needed.to_owned()));
-            }
-            Status::Known | Status::Unused => {}
-        }
-    }
-    if places.is_empty() {
-        let op = root.and_then(|value| module.def_op(value));
-        places.push(Place {
-            operation: op.map_or_else(|| "return".to_owned(), |op| module.ops[op].kind.name().to_owned()),
-            span: op.map_or(shardc_ir::Span::NONE, |op| module.ops[op].span),
-            location: op.and_then(|op| module.user_loc(op)),
-            found: found.to_owned(),
-            needed: needed.to_owned(),
-            outputs: Vec::new(),
-        });
-    }
-    places
-}
-
 impl Eval<'_, '_> {
     /// Whether a view is of a term of the original program.
-    fn is_original(&self, view: &View) -> bool {
+    pub(crate) fn is_original(&self, view: &View) -> bool {
         (view.term.0 as usize) < self.known_terms
     }
 

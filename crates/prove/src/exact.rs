@@ -1,73 +1,156 @@
 //! Runs both programs on random inputs in exact arithmetic.
 
+use std::time::{Duration, Instant};
+
 use shardc_interpreter::{Array, Compiled, Exact, Fault, Grid, Launch, Options, Program, Value};
 use shardc_ir::{Interrupt, Module, OpKind, TensorType};
 
 use crate::boundary::{Block, Boundary};
 
-/// Runs both programs. Returns whether all results are equal; an error is the reason for which they could not be compared.
-pub(crate) fn test(
-    original: &Module,
-    partitioned: &Module,
-    boundary: &Boundary,
+/// The results of a program.
+pub(crate) type Values = Vec<Value<Exact>>;
+
+/// A test: the inputs, and the results of the original.
+pub(crate) struct Test<'m> {
+    original: &'m Module,
+    boundary: &'m Boundary,
+    inputs: Vec<Array<Exact>>,
+    wanted: Values,
+    /// The position in the mesh of each device.
+    position: Vec<u64>,
     work: u64,
-    interrupt: &Interrupt,
-) -> Result<bool, String> {
-    let devices = boundary.device_ids.len();
-    // Functions are random functions in the test, so that the expansion of such an operation has other results.
-    if original.ops.values().any(|op| matches!(op.kind, OpKind::BatchNorm(..))) {
-        return Err("batch normalization is expanded into other functions".to_owned());
-    }
-    if boundary.inputs.iter().chain(&boundary.outputs).any(|block| !block.unreduced.is_empty()) {
-        return Err("an input or output is a partial result".to_owned());
-    }
-    let elements: u64 = boundary.inputs.iter().map(|block| block.local.iter().product::<u64>()).sum();
-    if elements.saturating_mul(devices as u64) > work {
-        return Err("the inputs are too large for a test".to_owned());
-    }
-    let options = || Options { interrupt: interrupt.clone(), max_work: work, ..Options::default() };
-    let (Some(global), Some(local)) = (original.entry(), partitioned.entry()) else {
-        return Err("a program has no entry function".to_owned());
-    };
-    let mut inputs = Vec::new();
-    for (seed, &ty) in (0u64..).zip(&original.funcs[global].params) {
-        let ty = original.types.as_tensor(ty).ok_or("an input is not a tensor")?;
-        inputs.push(input(ty, seed).map_err(text)?);
-    }
-    let args = inputs.iter().cloned().map(Value::Array).collect();
-    let program = Program::<Exact>::new(original, options());
-    let wanted = Exact::call(&program, global, args).map_err(|error| format!("the original: {error}"))?;
-    let mut position = vec![0u64; devices];
-    for (&id, at) in boundary.device_ids.iter().zip(0u64..) {
-        let entry = usize::try_from(id).ok().and_then(|id| position.get_mut(id));
-        *entry.ok_or("an unknown device")? = at;
-    }
-    let mut launches = Vec::new();
-    for &at in &position {
-        let block = |(array, block): (&Array<Exact>, &Block)| {
-            let local: Vec<usize> = block.local.iter().map(|&size| size as usize).collect();
-            Exact::block(array, &offsets(block, at), &local, PADDING).map(Value::Array)
-        };
-        let args: Result<_, Fault> = inputs.iter().zip(&boundary.inputs).map(block).collect();
-        launches.push(Launch { func: local, args: args.map_err(text)? });
-    }
-    let grid = match boundary.are_partitions {
-        true => Grid { replicas: 1, partitions: devices },
-        false => Grid { replicas: devices, partitions: 1 },
-    };
-    let program = Program::<Exact>::new(partitioned, options());
-    let outcome = Exact::run(&program, grid, launches).map_err(|error| format!("the partition: {error}"))?;
-    for (results, &at) in outcome.results.iter().zip(&position) {
-        for ((result, wanted), block) in results.iter().zip(&wanted).zip(&boundary.outputs) {
-            let (Some(result), Some(wanted)) = (result.as_array(), wanted.as_array()) else { continue };
-            if !is_block(result, wanted, &offsets(block, at)).map_err(text)? {
-                return Ok(false);
-            }
-        }
-    }
-    Ok(true)
+    interrupt: &'m Interrupt,
+    /// The time that the original took.
+    time: Duration,
 }
 
+impl<'m> Test<'m> {
+    /// Runs the original on random inputs. An error is the reason for which it cannot be compared.
+    pub(crate) fn new(
+        original: &'m Module,
+        boundary: &'m Boundary,
+        work: u64,
+        interrupt: &'m Interrupt,
+    ) -> Result<Test<'m>, String> {
+        let devices = boundary.device_ids.len();
+        // Functions are random functions in the test, so that the expansion of such an operation has other results.
+        if original.ops.values().any(|op| matches!(op.kind, OpKind::BatchNorm(..))) {
+            return Err("batch normalization is expanded into other functions".to_owned());
+        }
+        if boundary.inputs.iter().chain(&boundary.outputs).any(|block| !block.unreduced.is_empty()) {
+            return Err("an input or output is a partial result".to_owned());
+        }
+        let elements: u64 = boundary.inputs.iter().map(|block| block.local.iter().product::<u64>()).sum();
+        if elements.saturating_mul(devices as u64) > work {
+            return Err("the inputs are too large for a test".to_owned());
+        }
+        let global = original.entry().ok_or("a program has no entry function")?;
+        let mut inputs = Vec::new();
+        for (seed, &ty) in (0u64..).zip(&original.funcs[global].params) {
+            let ty = original.types.as_tensor(ty).ok_or("an input is not a tensor")?;
+            inputs.push(input(ty, seed).map_err(text)?);
+        }
+        let mut position = vec![0u64; devices];
+        for (&id, at) in boundary.device_ids.iter().zip(0u64..) {
+            let entry = usize::try_from(id).ok().and_then(|id| position.get_mut(id));
+            *entry.ok_or("an unknown device")? = at;
+        }
+        let mut test = Test {
+            original,
+            boundary,
+            inputs,
+            wanted: Vec::new(),
+            position,
+            work,
+            interrupt,
+            time: Duration::ZERO,
+        };
+        let start = Instant::now();
+        test.wanted = test.run_original(original)?;
+        test.time = start.elapsed();
+        Ok(test)
+    }
+
+    fn options(&self, interrupt: Interrupt) -> Options {
+        Options { interrupt, max_work: self.work, ..Options::default() }
+    }
+
+    /// The original program.
+    pub(crate) fn original(&self) -> &'m Module {
+        self.original
+    }
+
+    /// The position in the mesh of each device.
+    pub(crate) fn positions(&self) -> &[u64] {
+        &self.position
+    }
+
+    /// The blocks of inputs and outputs.
+    pub(crate) fn boundary(&self) -> &'m Boundary {
+        self.boundary
+    }
+
+    /// The results of a variant of the original for the same inputs.
+    pub(crate) fn run_original(&self, module: &Module) -> Result<Values, String> {
+        let func = module.entry().ok_or("a program has no entry function")?;
+        let args = self.inputs.iter().cloned().map(Value::Array).collect();
+        let program = Program::<Exact>::new(module, self.options(self.interrupt.clone()));
+        Exact::call(&program, func, args).map_err(|error| format!("the original: {error}"))
+    }
+
+    /// The results of a partitioned program on each device.
+    pub(crate) fn run(&self, module: &Module) -> Result<Vec<Values>, String> {
+        self.run_until(module, self.interrupt.clone())
+    }
+
+    /// Whether a changed partition has the results of the original. A changed loop may not end: the time is limited.
+    pub(crate) fn is_equal(&self, module: &Module) -> bool {
+        let limit = 16 * self.time * self.position.len() as u32 + Duration::from_millis(20);
+        let results = self.run_until(module, Interrupt::default().with_time_limit(limit));
+        results.and_then(|results| self.differences(&results)).is_ok_and(|found| found.is_empty())
+    }
+
+    fn run_until(&self, module: &Module, interrupt: Interrupt) -> Result<Vec<Values>, String> {
+        let func = module.entry().ok_or("a program has no entry function")?;
+        let mut launches = Vec::new();
+        for &at in &self.position {
+            let block = |(array, block): (&Array<Exact>, &Block)| {
+                let local: Vec<usize> = block.local.iter().map(|&size| size as usize).collect();
+                Exact::block(array, &offsets(block, at), &local, PADDING).map(Value::Array)
+            };
+            let args: Result<_, Fault> = self.inputs.iter().zip(&self.boundary.inputs).map(block).collect();
+            launches.push(Launch { func, args: args.map_err(text)? });
+        }
+        let devices = self.position.len();
+        let grid = match self.boundary.are_partitions {
+            true => Grid { replicas: 1, partitions: devices },
+            false => Grid { replicas: devices, partitions: 1 },
+        };
+        let program = Program::<Exact>::new(module, self.options(interrupt));
+        let outcome =
+            Exact::run(&program, grid, launches).map_err(|error| format!("the partition: {error}"))?;
+        Ok(outcome.results)
+    }
+
+    /// The outputs of which some device has a block that differs.
+    pub(crate) fn differences(&self, results: &[Values]) -> Result<Vec<usize>, String> {
+        let mut found = Vec::new();
+        for (at, (wanted, block)) in self.wanted.iter().zip(&self.boundary.outputs).enumerate() {
+            for (results, &position) in results.iter().zip(&self.position) {
+                let (Some(result), Some(wanted)) =
+                    (results.get(at).and_then(Value::as_array), wanted.as_array())
+                else {
+                    continue;
+                };
+                if !is_block(result, wanted, &offsets(block, position)).map_err(text)? {
+                    found.push(at);
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+}
 /// The value of padding; a program that uses it has other results.
 const PADDING: f64 = 17.0;
 

@@ -65,8 +65,9 @@
 //! ## Rooms
 //!
 //! `terms` has terms, views and digits, and builds nodes in canonical form. `algebra` has the rewrites. `eval` evaluates programs, one file
-//! for each family of operations. `check` compares outputs, `exact` runs the test, `effects` finds effects, `describe` prints views. `boundary` and `report` are the
-//! interface.
+//! for each family of operations. `check` compares outputs, and `verdict` decides. `exact` runs the test; after a difference, `locate` finds the
+//! wrong operation by the elements of values (`trace`) and by changes that correct it (`repair`). `effects` finds effects, `describe`
+//! prints views. `boundary` and `report` are the interface.
 //!
 //! Related work: Scalify (arXiv 2509.10694) relates values of distributed and baseline programs by e-graph rewriting, TrainVerify verifies
 //! distributed training symbolically, and Mirage tests equality over finite fields.
@@ -78,10 +79,14 @@ mod describe;
 mod effects;
 mod eval;
 mod exact;
+mod locate;
 #[cfg(test)]
 mod meaning;
+mod repair;
 mod report;
 mod terms;
+mod trace;
+mod verdict;
 
 pub use boundary::{AxisDigit, Block, Boundary};
 pub use check::prove;

@@ -51,8 +51,11 @@ pub fn prove(
     })
 }
 
-/// Converts a manifest.
-fn boundary(manifest: &Manifest) -> Result<Boundary, ProveError> {
+/// The blocks of inputs and outputs that a manifest describes.
+///
+/// # Errors
+/// A tensor has axes that its mesh does not have, or a mesh of its own.
+pub fn boundary(manifest: &Manifest) -> Result<Boundary, ProveError> {
     let blocks = |list: &[TensorInfo]| {
         list.iter().map(|tensor| block(tensor, manifest)).collect::<Result<Vec<_>, _>>()
     };

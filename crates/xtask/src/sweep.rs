@@ -1,6 +1,8 @@
 //! `cargo xtask sweep`: runs more random programs and strategy settings than the tests do, comparisons in exact arithmetic, and tests that are
 //! too slow for every change.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
@@ -27,6 +29,12 @@ pub struct SweepArgs {
     /// The number of the first case, to repeat a failed case.
     #[arg(long, default_value_t = 0)]
     first: u64,
+    /// Of proofs: a class of mutations, `damages` or `rewrites`.
+    #[arg(long)]
+    only: Option<String>,
+    /// Of proofs: the folder of the programs.
+    #[arg(long, value_name = "FOLDER")]
+    programs: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -39,6 +47,9 @@ enum Of {
     SettingsForTpus,
     /// The programs of the corpora, each compared with its partition in exact arithmetic, in both modes.
     Exact,
+    /// Damaged and rewritten partitions of the programs of the checkout and the corpora: the prover must refute those that compute something
+    /// else, and only those.
+    Proofs,
     /// All tests with all their cases, of which `cargo xtask test` runs only a sample if there are many. The other options have no effect.
     Tests,
 }
@@ -53,6 +64,7 @@ pub fn run(workspace: &Workspace, args: &SweepArgs) -> Result<()> {
         Of::Settings => ("settings", "values", &[]),
         Of::SettingsForTpus => ("settings", "for TPUs", &[Plugin::Tpu]),
         Of::Exact => return exact::run(workspace, args.first, args.cases, args.seed),
+        Of::Proofs => return proofs(workspace, args),
         Of::Tests => return check::slow_tests(workspace),
     };
     let python = setup::run(others)?;
@@ -67,4 +79,20 @@ pub fn run(workspace: &Workspace, args: &SweepArgs) -> Result<()> {
             .envs(others.is_empty().then(|| ("XLA_FLAGS", xla_flags())))
             .envs(python.map(|python| (python::VARIABLE, python))),
     )
+}
+
+fn proofs(workspace: &Workspace, args: &SweepArgs) -> Result<()> {
+    let mut command = cargo();
+    command.current_dir(&workspace.root);
+    command.args(["run", "--release", "--package", "shardc-tests", "--bin", "mutants", "--"]);
+    for (option, value) in [("--cases", args.cases), ("--first", args.first), ("--seed", args.seed)] {
+        command.args([option, &value.to_string()]);
+    }
+    if let Some(only) = &args.only {
+        command.args(["--only", only]);
+    }
+    if let Some(programs) = &args.programs {
+        command.arg("--programs").arg(std::path::absolute(programs)?);
+    }
+    process::run(&mut command)
 }

@@ -48,9 +48,22 @@ impl Range {
     }
 }
 
+/// The deepest nesting of slices: each iteration of a loop may update the same value.
+const DEEPEST: u32 = 256;
+
 impl Terms {
     /// A slice along one slot.
     pub(crate) fn slice(&mut self, view: &View, slot: u32, range: Range) -> Option<View> {
+        if self.nesting >= DEEPEST {
+            return None;
+        }
+        self.nesting += 1;
+        let sliced = self.slice_inside(view, slot, range);
+        self.nesting -= 1;
+        sliced
+    }
+
+    fn slice_inside(&mut self, view: &View, slot: u32, range: Range) -> Option<View> {
         let limit = range.start + (range.count() - 1) * range.stride + 1;
         let stride = if range.count() == 1 { 1 } else { range.stride };
         let range = Range { limit, stride, ..range };

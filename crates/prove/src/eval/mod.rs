@@ -100,6 +100,8 @@ pub(crate) struct Eval<'m, 't> {
 
 /// The most operations that are evaluated, counting each repetition of a loop.
 const MOST_STEPS: u64 = 1 << 23;
+/// The most terms: a loop that does not end creates new ones.
+const MOST_TERMS: usize = 1 << 21;
 /// The deepest nesting of calls and regions.
 const DEEPEST: usize = 64;
 
@@ -151,7 +153,7 @@ impl<'m, 't> Eval<'m, 't> {
 
     fn step(&mut self, op: OpId) -> Result<(), Stop> {
         self.steps += 1;
-        if self.steps > MOST_STEPS {
+        if self.steps > MOST_STEPS || self.terms.len() > MOST_TERMS {
             return Err(Stop::TooLong);
         }
         if self.steps.is_multiple_of(256) {

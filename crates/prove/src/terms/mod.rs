@@ -221,6 +221,8 @@ pub(crate) struct Terms {
     nodes: IndexSet<Node, FxBuildHasher>,
     slots: u32,
     unknown: u32,
+    /// The number of slices of pieces that are being built.
+    pub(crate) nesting: u32,
 }
 
 impl Terms {

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde_json::Value;
 use shardc_filetest::sample::sample;
-use shardc_ir::{Module, ReductionKind};
-use shardc_prove::{AxisDigit, Block, Boundary, Evidence, Options, Verdict, prove};
+use shardc_ir::ReductionKind;
+use shardc_mutate::{Damage, Found, Random, Rewrite, Subject, damage_sites};
+use shardc_prove::{AxisDigit, Block, Boundary, Options, Verdict};
 
-use crate::damage;
 use crate::support::module;
 
 const PROGRAMS: [&str; 2] = ["mlp_dp_tp_train", "llama_tiny_sp_train"];
@@ -48,44 +48,51 @@ fn boundary(manifest: &Value) -> Boundary {
     }
 }
 
-fn program(name: &str) -> (Module, Module, Boundary) {
+fn program(name: &str) -> Subject {
     let original = module(&read(&format!("../../tests/programs/{name}.mlir")));
     let partitioned = module(&read(&format!("tests/data/{name}.mlir")));
     let manifest = serde_json::from_str(&read(&format!("tests/data/{name}.json"))).unwrap();
-    (original, partitioned, boundary(&manifest))
+    Subject { name: name.to_owned(), original, partitioned, boundary: boundary(&manifest) }
 }
 
 #[test]
 fn training_steps_are_proven() {
     for name in PROGRAMS {
-        let (original, partitioned, boundary) = program(name);
-        let report = prove(&original, &partitioned, &boundary, &Options::default()).unwrap();
+        let report = program(name).check(&Options::default()).unwrap();
         assert_eq!(report.verdict, Verdict::Proven, "{name}: {:#?}", report.places);
         assert!(report.kinds.values().all(|counts| counts.not_decided == 0));
     }
 }
 
 #[test]
-fn no_damaged_step_is_proven() {
-    let (original, partitioned, boundary) = program("mlp_dp_tp_train");
-    let quick = Options { test_work: None, ..Options::default() };
-    let full = Options { always_test: true, ..Options::default() };
-    let mut changed = 0;
-    for (op, kind) in sample(damage::all(&partitioned).into_iter(), 1, 7) {
-        let mut damaged = partitioned.clone();
-        if !damage::apply(&mut damaged, op, kind) || shardc_ir::verify(&damaged).is_err() {
-            continue;
+fn damages_are_refuted_at_their_place() {
+    let subject = program("mlp_dp_tp_train");
+    let sites = Damage::ALL.iter().flat_map(|&damage| {
+        damage_sites(&subject.partitioned, damage).into_iter().map(move |op| (op, damage))
+    });
+    let (mut changed, mut located) = (0, 0);
+    for (seed, (op, damage)) in (1..).zip(sample(sites, 1, 7)) {
+        let trial = subject.damage_at(op, damage, &mut Random::new(seed), &Options::default()).unwrap();
+        let Some(trial) = trial else { continue };
+        assert!(!trial.is_wrong(), "{trial:?}");
+        if trial.changes == Some(true) {
+            assert_eq!(trial.verdict, Verdict::Refuted, "{trial:?}");
+            changed += 1;
+            located += usize::from(matches!(trial.found, Found::Exact | Found::Near));
         }
-        let proof = prove(&original, &damaged, &boundary, &quick).unwrap();
-        let test = prove(&original, &damaged, &boundary, &full).unwrap();
-        let is_wrong = test.evidence == Some(Evidence::Test);
-        changed += usize::from(is_wrong);
-        let name = partitioned.ops[op].kind.name();
-        assert!(!is_wrong || proof.verdict != Verdict::Proven, "{kind:?} of {name} is proven");
-        assert!(
-            is_wrong || test.untested.is_some() || proof.verdict != Verdict::Refuted,
-            "{kind:?} of {name}"
-        );
     }
-    assert!(changed > 3, "{changed} damages change a value");
+    assert!(changed > 8, "{changed} damages change a value");
+    assert!(located * 10 >= changed * 8, "{located} of {changed} damages are located");
+}
+
+#[test]
+fn rewrites_are_not_refuted() {
+    let subject = program("mlp_dp_tp_train");
+    for (seed, rewrite) in (1..).zip(Rewrite::ALL.into_iter().cycle().take(24)) {
+        let trial = subject.rewrite(rewrite, 3, &mut Random::new(seed), &Options::default()).unwrap();
+        if let Some(trial) = trial {
+            assert_eq!(trial.changes, Some(false), "{trial:?}");
+            assert!(matches!(trial.verdict, Verdict::Proven | Verdict::Tested), "{trial:?}");
+        }
+    }
 }

@@ -33,7 +33,7 @@ const FLOORS: &[&[&str]] = &[
         "shardc-statedict",
     ],
     &["shardc-cost", "shardc-mlir", "shardc-prove"],
-    &["shardc-passes", "shardc-strategy"],
+    &["shardc-mutate", "shardc-passes", "shardc-strategy"],
     &["shardc-graph", "shardc-shardy"],
     &["shardc-nn"],
     &["shardc-runtime"],

@@ -1,4 +1,7 @@
-//! Proofs that a partitioned program computes what the original computes.
+//! Proofs that a partitioned program, or the result of another rewrite, computes what the original computes.
+//!
+//! [`prove`] needs the manifest of a partition. [`annotated_manifest`] makes one for programs that another compiler partitioned, and for
+//! rewrites that keep global values. [`with_zeros`] prepares rewrites that add arguments.
 //!
 //! ```
 //! use shardc::prove::{self, Verdict};
@@ -20,6 +23,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod annotated;
+mod zeros;
+
+pub use self::annotated::annotated_manifest;
+pub use self::zeros::with_zeros;
 use shardc_ir::{Diagnostic, Module, ReductionKind};
 use shardc_prove::Error as ProveError;
 use shardc_prove::{AxisDigit, Block, Boundary};

@@ -1,6 +1,7 @@
 //! `shardc prove`
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -20,18 +21,29 @@ const SHOWN: usize = 10;
 pub(crate) fn run(args: &ProveArgs, ui: &Ui) -> Result<ExitCode> {
     let original = Source::read(&args.original)?;
     let partitioned = Source::read(&args.partitioned)?;
-    let manifest = Source::read(&args.manifest)?;
     let read = |source: &Source| Compiler::read(&source.bytes).map_err(|error| source.explain(&error));
-    let (global, local) = (read(&original)?, read(&partitioned)?);
-    let manifest: Manifest = serde_json::from_slice(&manifest.bytes)
-        .with_context(|| format!("{} is not a manifest of `shardc partition`", manifest.name))?;
-    let report =
-        check(&global, &local, &manifest, !args.no_test).map_err(|error| original.explain(&error))?;
+    let (mut global, mut local) = (read(&original)?, read(&partitioned)?);
+    let explained = |error: Error| original.explain(&error);
+    if !args.zero.is_empty() {
+        let zeros: Vec<&str> = args.zero.iter().map(String::as_str).collect();
+        (global, local) = prove::with_zeros(&global, &local, &zeros).map_err(explained)?;
+    }
+    let manifest = match &args.manifest {
+        Some(path) => manifest(path)?,
+        None => prove::annotated_manifest(&global, &local).map_err(explained)?,
+    };
+    let report = check(&global, &local, &manifest, !args.no_test).map_err(explained)?;
     ui.result(|| text(&report, &partitioned, ui), || document(&report, &partitioned))?;
     Ok(match report.verdict {
         Verdict::Proven | Verdict::Tested => ExitCode::SUCCESS,
         Verdict::Refuted | Verdict::NotDecided => ExitCode::FAILURE,
     })
+}
+
+fn manifest(path: &Path) -> Result<Manifest> {
+    let source = Source::read(path)?;
+    serde_json::from_slice(&source.bytes)
+        .with_context(|| format!("{} is not a manifest of `shardc partition`", source.name))
 }
 
 /// Proves a partitioned program.

@@ -88,7 +88,7 @@ fn offsets(block: &Block, position: u64) -> Vec<usize> {
 }
 
 /// A random input: elements of the field, or small integers.
-fn input(ty: &TensorType, seed: u64) -> Result<Array<Exact>, Fault> {
+pub(crate) fn input(ty: &TensorType, seed: u64) -> Result<Array<Exact>, Fault> {
     let dims: Vec<usize> = ty.shape.iter().map(|&size| size.max(0) as usize).collect();
     if let Some(array) = Array::random(&dims, ty.dtype, seed)? {
         return Ok(array);

@@ -60,7 +60,7 @@
 //! ## Rooms
 //!
 //! `terms` has terms, views and digits, and builds nodes in canonical form. `algebra` has the rewrites. `eval` evaluates programs, one file
-//! for each family of operations. `check` compares outputs, `exact` runs the test, `effects` finds effects, `describe` prints views. `boundary` and `report` are the
+//! for each family of operations. `check` compares outputs, `exact` runs the test, `gradient` checks gradients, `effects` finds effects, `describe` prints views. `boundary` and `report` are the
 //! interface.
 //!
 //! Related work: Scalify (arXiv 2509.10694) relates values of distributed and baseline programs by e-graph rewriting, TrainVerify verifies
@@ -73,11 +73,13 @@ mod describe;
 mod effects;
 mod eval;
 mod exact;
+mod gradient;
 mod report;
 mod terms;
 
 pub use boundary::{AxisDigit, Block, Boundary};
 pub use check::prove;
+pub use gradient::{GradientReport, check_gradient};
 pub use report::{Counts, Error, Evidence, Place, Report, Verdict};
 
 /// Limits of a check.

@@ -1,7 +1,7 @@
 //! Proofs that a partitioned program, or the result of another rewrite, computes what the original computes.
 //!
 //! [`prove`] needs the manifest of a partition. [`annotated_manifest`] makes one for programs that another compiler partitioned, and for
-//! rewrites that keep global values. [`with_zeros`] prepares rewrites that add arguments.
+//! rewrites that keep global values. [`with_zeros`] prepares rewrites that add arguments. [`check_gradient`] checks gradients.
 //!
 //! ```
 //! use shardc::prove::{self, Verdict};
@@ -24,11 +24,18 @@
 //! ```
 
 mod annotated;
+#[cfg(feature = "runtime")]
+mod differences;
+mod gradient;
 mod zeros;
 
 pub use self::annotated::annotated_manifest;
+pub use self::gradient::{GradientReport, check_gradient};
 pub use self::zeros::with_zeros;
-use shardc_ir::{Diagnostic, Module, ReductionKind};
+use std::borrow::Cow;
+
+use shardc_ir::{Diagnostic, Module, Op, OpKind, ReductionKind};
+use shardc_passes::gspmd::import_gspmd;
 use shardc_prove::Error as ProveError;
 use shardc_prove::{AxisDigit, Block, Boundary};
 pub use shardc_prove::{Counts, Evidence, Options, Place, Report, Verdict};
@@ -46,17 +53,31 @@ pub fn prove(
     manifest: &Manifest,
     options: &Options,
 ) -> Result<Report, Error> {
+    let original = with_manual_computations(original)?;
     let report =
-        boundary(manifest).and_then(|blocks| shardc_prove::prove(original, partitioned, &blocks, options));
+        boundary(manifest).and_then(|blocks| shardc_prove::prove(&original, partitioned, &blocks, options));
     report.map_err(|error| {
-        let diagnostic = match error {
-            ProveError::Interrupted(reason) => return reason.to_diagnostic().into(),
-            error => Diagnostic::invalid("SH0714", error.to_string()),
-        };
-        diagnostic
-            .hint("pass the manifest that `shardc partition --manifest` wrote with this partition")
-            .into()
+        refused(error, "pass the manifest that `shardc partition --manifest` wrote with this partition")
     })
+}
+
+/// The program with its device-local parts in the form of Shardy, in which they can be run: GSPMD marks only their ends.
+fn with_manual_computations(module: &Module) -> Result<Cow<'_, Module>, Error> {
+    let is_end =
+        |op: &Op| matches!(&op.kind, OpKind::CustomCall(call) if &*call.target == "SPMDFullToShardShape");
+    if !module.ops.values().any(is_end) {
+        return Ok(Cow::Borrowed(module));
+    }
+    let mut imported = module.clone();
+    import_gspmd(&mut imported, None)?;
+    Ok(Cow::Owned(imported))
+}
+
+fn refused(error: ProveError, hint: &str) -> Error {
+    match error {
+        ProveError::Interrupted(reason) => reason.to_diagnostic().into(),
+        error => Diagnostic::invalid("SH0714", error.to_string()).hint(hint).into(),
+    }
 }
 
 /// Converts a manifest.

@@ -53,7 +53,7 @@ pub fn prove(
     manifest: &Manifest,
     options: &Options,
 ) -> Result<Report, Error> {
-    let original = with_manual_computations(original)?;
+    let original = with_manual_computations(original);
     let report =
         boundary(manifest).and_then(|blocks| shardc_prove::prove(&original, partitioned, &blocks, options));
     report.map_err(|error| {
@@ -61,16 +61,19 @@ pub fn prove(
     })
 }
 
-/// The program with its device-local parts in the form of Shardy, in which they can be run: GSPMD marks only their ends.
-fn with_manual_computations(module: &Module) -> Result<Cow<'_, Module>, Error> {
+/// The program with its device-local parts in the form of Shardy, in which they can be run: GSPMD marks only their ends. If they cannot be
+/// separated, the program is unchanged, and parts that do not depend on them can still be proven.
+fn with_manual_computations(module: &Module) -> Cow<'_, Module> {
     let is_end =
         |op: &Op| matches!(&op.kind, OpKind::CustomCall(call) if &*call.target == "SPMDFullToShardShape");
     if !module.ops.values().any(is_end) {
-        return Ok(Cow::Borrowed(module));
+        return Cow::Borrowed(module);
     }
     let mut imported = module.clone();
-    import_gspmd(&mut imported, None)?;
-    Ok(Cow::Owned(imported))
+    match import_gspmd(&mut imported, None) {
+        Ok(_) => Cow::Owned(imported),
+        Err(_) => Cow::Borrowed(module),
+    }
 }
 
 fn refused(error: ProveError, hint: &str) -> Error {

@@ -1,6 +1,6 @@
 //! Checks of gradient programs.
 
-use shardc_ir::{DTypeClass, Module};
+use shardc_ir::{DTypeClass, Module, OpKind, ValueId};
 use shardc_passes::annotations::names::Names;
 pub use shardc_prove::GradientReport;
 
@@ -32,27 +32,56 @@ pub fn check_gradient(
     Ok(confirmed(original, gradient, report))
 }
 
-/// The report, which is undecided if the gradients that differ in exact arithmetic agree with differences in double precision.
-#[cfg(feature = "runtime")]
+/// The report, which is undecided if the difference in exact arithmetic may not be one of the programs.
 fn confirmed(original: &Module, gradient: &Module, report: GradientReport) -> GradientReport {
     if report.undecided.is_some() || report.is_equal() {
         return report;
     }
+    let reason = if has_free_clamp(original) {
+        "the bounds of a clamp are not constants, and random bounds are not ordered"
+    } else if agrees_with_differences(original, gradient, &report) {
+        "a gradient differs in exact arithmetic, but agrees with differences in double precision"
+    } else {
+        return report;
+    };
+    GradientReport { undecided: Some(reason.to_owned()), ..report }
+}
+
+/// Whether a clamp has a bound that is not a constant. Its derivative has several formulas if the lower bound exceeds the upper one.
+fn has_free_clamp(module: &Module) -> bool {
+    let is_constant = |mut value: ValueId| {
+        while let Some(op) = module.def_op(value) {
+            let data = &module.ops[op];
+            match (&data.kind, data.operands.first()) {
+                (OpKind::Constant(_), _) => return true,
+                (OpKind::BroadcastInDim { .. } | OpKind::Convert | OpKind::Reshape, Some(&from)) => {
+                    value = from
+                }
+                _ => return false,
+            }
+        }
+        false
+    };
+    let mut clamps = module.ops.values().filter(|data| data.kind == OpKind::Clamp);
+    clamps.any(|data| {
+        let bounds = [data.operands.first(), data.operands.last()];
+        !bounds.into_iter().flatten().all(|&bound| is_constant(bound))
+    })
+}
+
+#[cfg(feature = "runtime")]
+fn agrees_with_differences(original: &Module, gradient: &Module, report: &GradientReport) -> bool {
     let has_value = report.value.is_some();
     let results = report.arguments.iter().zip(usize::from(has_value)..);
     let wrong: Vec<(usize, usize)> =
         results.filter(|((_, is), _)| !is).map(|(&(at, _), result)| (at, result)).collect();
-    if !super::differences::agree(original, gradient, &wrong, has_value) {
-        return report;
-    }
-    let text = "a gradient differs in exact arithmetic, but agrees with differences in double precision";
-    GradientReport { undecided: Some(text.to_owned()), ..report }
+    super::differences::agree(original, gradient, &wrong, has_value)
 }
 
 /// Without the interpreter, differences are not computed.
 #[cfg(not(feature = "runtime"))]
-fn confirmed(_: &Module, _: &Module, report: GradientReport) -> GradientReport {
-    report
+fn agrees_with_differences(_: &Module, _: &Module, _: &GradientReport) -> bool {
+    false
 }
 
 /// The indices of the differentiated arguments.

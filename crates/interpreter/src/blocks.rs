@@ -5,7 +5,7 @@ use shardc_ir::{BinaryOp, DType, DTypeClass, ReductionKind};
 use crate::array::{Array, Data, Dims, count};
 use crate::error::Fault;
 use crate::kernels;
-use crate::numbers::{Complex, Domain, Exact, Field};
+use crate::numbers::{Complex, Domain, Dual, DualField, Exact, Field, Number};
 
 impl<D: Domain> Array<D> {
     /// The block with these `sizes` that begins at `offsets`. Elements beyond the end of the array have the value `padding`.
@@ -111,6 +111,97 @@ impl Array<Exact> {
             (DTypeClass::Bool | DTypeClass::Signed | DTypeClass::Unsigned, _) => return Ok(None),
         };
         Array::new(dims, dtype, data).map(Some)
+    }
+}
+
+impl Array<Dual> {
+    /// The array with these values and tangents; without tangents, a constant. Integers have no tangents.
+    ///
+    /// # Errors
+    /// The values and the tangents have different shapes or types.
+    pub fn dual(values: &Array<Exact>, tangents: Option<&Array<Exact>>) -> Result<Self, Fault> {
+        fn joined<const WIDE: bool>(values: &[Field], tangents: Option<&[Field]>) -> Vec<DualField<WIDE>> {
+            let tangent = |at: usize| tangents.and_then(|list| list.get(at).copied()).unwrap_or_default();
+            let one = |(at, &value)| DualField { value, tangent: tangent(at), is_unknown: false };
+            values.iter().enumerate().map(one).collect()
+        }
+        fn pairs<const WIDE: bool>(
+            values: &[Complex<Field>],
+            tangents: Option<&[Complex<Field>]>,
+        ) -> Vec<Complex<DualField<WIDE>>> {
+            let part = |of: fn(&Complex<Field>) -> Field| {
+                let list = |numbers: &[Complex<Field>]| numbers.iter().map(of).collect::<Vec<_>>();
+                joined(&list(values), tangents.map(list).as_deref())
+            };
+            part(|z| z.re).into_iter().zip(part(|z| z.im)).map(|(re, im)| Complex::new(re, im)).collect()
+        }
+        if tangents.is_some_and(|own| own.dims() != values.dims() || own.dtype() != values.dtype()) {
+            return Fault::invalid("tangents of another type");
+        }
+        let own = tangents.map(Array::data);
+        let data = match values.data() {
+            Data::Bool(v) => Data::Bool(v.clone()),
+            Data::I8(v) => Data::I8(v.clone()),
+            Data::I16(v) => Data::I16(v.clone()),
+            Data::I32(v) => Data::I32(v.clone()),
+            Data::I64(v) => Data::I64(v.clone()),
+            Data::U8(v) => Data::U8(v.clone()),
+            Data::U16(v) => Data::U16(v.clone()),
+            Data::U32(v) => Data::U32(v.clone()),
+            Data::U64(v) => Data::U64(v.clone()),
+            Data::F32(v) => Data::F32(joined(
+                v,
+                own.and_then(|own| if let Data::F32(t) = own { Some(&t[..]) } else { None }),
+            )),
+            Data::F64(v) => Data::F64(joined(
+                v,
+                own.and_then(|own| if let Data::F64(t) = own { Some(&t[..]) } else { None }),
+            )),
+            Data::C64(v) => Data::C64(pairs(
+                v,
+                own.and_then(|own| if let Data::C64(t) = own { Some(&t[..]) } else { None }),
+            )),
+            Data::C128(v) => Data::C128(pairs(
+                v,
+                own.and_then(|own| if let Data::C128(t) = own { Some(&t[..]) } else { None }),
+            )),
+        };
+        Array::new(Dims::from_slice(values.dims()), values.dtype(), data)
+    }
+
+    /// The value and the tangent of the only element; `None` unless it is one real number whose tangent is known.
+    #[must_use]
+    pub fn derivative(&self) -> Option<(Field, Field)> {
+        let found = match self.data() {
+            Data::F32(v) => v.as_slice().first().map(|x| (x.value, x.tangent, x.is_unknown)),
+            Data::F64(v) => v.as_slice().first().map(|x| (x.value, x.tangent, x.is_unknown)),
+            _ => None,
+        };
+        found.filter(|found| self.len() == 1 && !found.2).map(|(value, tangent, _)| (value, tangent))
+    }
+}
+
+impl Array<Exact> {
+    /// The derivative along a direction whose gradient is `self`: the sum of the products of the elements. Complex gradients follow the
+    /// convention of JAX, the real part of the sum of products without a conjugate. `None` for arrays of different or integer types.
+    #[must_use]
+    pub fn along(&self, direction: &Self) -> Option<Field> {
+        let real = |a: &[Field], b: &[Field]| {
+            a.iter().zip(b).fold(Field::default(), |sum, (&a, &b)| sum.plus_product(a, b))
+        };
+        let complex = |a: &[Complex<Field>], b: &[Complex<Field>]| {
+            a.iter().zip(b).fold(Field::default(), |sum, (&a, &b)| sum.plus(a.times(b).re))
+        };
+        if self.dims() != direction.dims() {
+            return None;
+        }
+        match (self.data(), direction.data()) {
+            (Data::F32(a), Data::F32(b)) => Some(real(a, b)),
+            (Data::F64(a), Data::F64(b)) => Some(real(a, b)),
+            (Data::C64(a), Data::C64(b)) => Some(complex(a, b)),
+            (Data::C128(a), Data::C128(b)) => Some(complex(a, b)),
+            _ => None,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use shardc_ir::{DType, FuncId};
 
 use crate::array::Array;
 use crate::error::{Error, Fault};
-use crate::numbers::{Domain, Exact, Ieee};
+use crate::numbers::{Domain, Dual, Exact, Ieee};
 use crate::program::{Grid, Launch, Outcome, Program};
 use crate::value::Value;
 
@@ -100,3 +100,4 @@ macro_rules! compiled {
 
 compiled!(Ieee);
 compiled!(Exact);
+compiled!(Dual);

@@ -40,6 +40,8 @@
 //!   differ only by a rearrangement of sums, such as a program and its partition, have bitwise equal results. A program that computes
 //!   something else has different results, except with a probability of about 2^-61 per element. [`Field`] documents conversions, the order
 //!   and functions.
+//! * [`Dual`] adds to the values of [`Exact`] their derivatives along a direction. The tangents of functions follow from the definitions of
+//!   their derivatives, so that they check gradients independently of automatic differentiation.
 //!
 //! ## Devices
 //!
@@ -88,7 +90,7 @@ mod value;
 pub use array::{Array, Data, Dims};
 pub use compiled::Compiled;
 pub use error::{Error, Fault};
-pub use numbers::{Complex, Domain, Exact, Field, Ieee, Number, Real};
+pub use numbers::{Complex, Domain, Dual, DualField, Exact, Field, Ieee, Number, Real};
 pub use options::Options;
 pub use program::{Foreign, Grid, Handler, Launch, Outcome, Program};
 pub use value::Value;

@@ -2,14 +2,17 @@
 
 use shardc_ir::{Attr, Effect, Module, OpId, OpKind};
 
+use crate::eval::is_identity;
 use crate::report::Place;
 
-/// The operations that communicate with the host or over channels, and the custom calls that declare a side effect.
+/// The operations that communicate with the host or over channels, and the custom calls that declare a side effect. Calls that choose
+/// a memory declare one, so that compilers keep them, but only return their operand.
 fn operations(module: &Module) -> impl Iterator<Item = OpId> {
     let has_effect = |op: &OpId| {
         let kind = &module.ops[*op].kind;
         let is_declared = |spec: &shardc_ir::CustomCallSpec| {
-            matches!(spec.props.get("has_side_effect"), Some(Attr::Bool(true) | Attr::Unit))
+            !is_identity(&spec.target)
+                && matches!(spec.props.get("has_side_effect"), Some(Attr::Bool(true) | Attr::Unit))
         };
         kind.def().effect == Effect::World || matches!(kind, OpKind::CustomCall(spec) if is_declared(spec))
     };

@@ -66,8 +66,8 @@
 //!
 //! `terms` has terms, views and digits, and builds nodes in canonical form. `algebra` has the rewrites. `eval` evaluates programs, one file
 //! for each family of operations. `check` compares outputs, and `verdict` decides. `exact` runs the test; after a difference, `locate` finds the
-//! wrong operation by the elements of values (`trace`) and by changes that correct it (`repair`). `effects` finds effects, `describe`
-//! prints views. `boundary` and `report` are the interface.
+//! wrong operation by the elements of values (`trace`) and by changes that correct it (`repair`). `gradient` checks gradients,
+//! `effects` finds effects, `describe` prints views. `boundary` and `report` are the interface.
 //!
 //! Related work: Scalify (arXiv 2509.10694) relates values of distributed and baseline programs by e-graph rewriting, TrainVerify verifies
 //! distributed training symbolically, and Mirage tests equality over finite fields.
@@ -79,6 +79,7 @@ mod describe;
 mod effects;
 mod eval;
 mod exact;
+mod gradient;
 mod locate;
 #[cfg(test)]
 mod meaning;
@@ -90,6 +91,7 @@ mod verdict;
 
 pub use boundary::{AxisDigit, Block, Boundary};
 pub use check::prove;
+pub use gradient::{GradientReport, check_gradient};
 pub use report::{Counts, Error, Evidence, Place, Report, Verdict};
 
 /// Limits of a check.

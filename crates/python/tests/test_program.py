@@ -55,6 +55,28 @@ class Verification(unittest.TestCase):
         self.assertTrue(caught.exception.hint)
 
 
+class Proofs(unittest.TestCase):
+    def test_partitions_are_proven(self):
+        part = shardc.partition(MATMUL, mesh={"data": 4}, specs={0: (None, "data"), 1: ("data", None)})
+        self.assertEqual(shardc.prove(MATMUL, part)["verdict"], "proven")
+        self.assertEqual(shardc.prove(MATMUL, part.program, part.manifest)["outputs"], [True])
+
+    def test_wrong_partitions_are_refuted(self):
+        part = shardc.partition(MATMUL, mesh={"data": 4}, specs={0: (None, "data"), 1: ("data", None)})
+        wrong = str(part.program).replace("stablehlo.add", "stablehlo.maximum")
+        self.assertNotEqual(wrong, str(part.program))
+        report = shardc.prove(MATMUL, wrong, part.manifest)
+        self.assertEqual((report["verdict"], report["outputs"]), ("refuted", [False]))
+        self.assertTrue(report["places"][0]["operation"])
+        self.assertEqual(shardc.prove(MATMUL, wrong, part.manifest, test=False)["verdict"], "not decided")
+
+    def test_rewrites_need_no_manifest(self):
+        self.assertEqual(shardc.prove(MATMUL, MATMUL)["verdict"], "proven")
+        with self.assertRaises(shardc.InvalidInputError) as caught:
+            shardc.prove(MATMUL, "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }")
+        self.assertEqual(caught.exception.code, "SH0715")
+
+
 class Checkpoints(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

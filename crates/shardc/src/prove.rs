@@ -1,4 +1,7 @@
-//! Proofs that a partitioned program computes what the original computes.
+//! Proofs that a partitioned program, or the result of another rewrite, computes what the original computes.
+//!
+//! [`prove`] needs the manifest of a partition. [`annotated_manifest`] makes one for programs that another compiler partitioned, and for
+//! rewrites that keep global values. [`with_zeros`] prepares rewrites that add arguments. [`check_gradient`] checks gradients.
 //!
 //! ```
 //! use shardc::prove::{self, Verdict};
@@ -20,7 +23,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use shardc_ir::{Diagnostic, Module, ReductionKind};
+mod annotated;
+#[cfg(feature = "runtime")]
+mod differences;
+mod gradient;
+mod zeros;
+
+pub use self::annotated::annotated_manifest;
+pub use self::gradient::{GradientReport, check_gradient};
+pub use self::zeros::with_zeros;
+use std::borrow::Cow;
+
+use shardc_ir::{Diagnostic, Module, Op, OpKind, ReductionKind};
+use shardc_passes::gspmd::import_gspmd;
 use shardc_prove::Error as ProveError;
 use shardc_prove::{AxisDigit, Block, Boundary};
 pub use shardc_prove::{Counts, Evidence, Options, Place, Report, Verdict};
@@ -38,17 +53,34 @@ pub fn prove(
     manifest: &Manifest,
     options: &Options,
 ) -> Result<Report, Error> {
+    let original = with_manual_computations(original);
     let report =
-        boundary(manifest).and_then(|blocks| shardc_prove::prove(original, partitioned, &blocks, options));
+        boundary(manifest).and_then(|blocks| shardc_prove::prove(&original, partitioned, &blocks, options));
     report.map_err(|error| {
-        let diagnostic = match error {
-            ProveError::Interrupted(reason) => return reason.to_diagnostic().into(),
-            error => Diagnostic::invalid("SH0714", error.to_string()),
-        };
-        diagnostic
-            .hint("pass the manifest that `shardc partition --manifest` wrote with this partition")
-            .into()
+        refused(error, "pass the manifest that `shardc partition --manifest` wrote with this partition")
     })
+}
+
+/// The program with its device-local parts in the form of Shardy, in which they can be run: GSPMD marks only their ends. If they cannot be
+/// separated, the program is unchanged, and parts that do not depend on them can still be proven.
+fn with_manual_computations(module: &Module) -> Cow<'_, Module> {
+    let is_end =
+        |op: &Op| matches!(&op.kind, OpKind::CustomCall(call) if &*call.target == "SPMDFullToShardShape");
+    if !module.ops.values().any(is_end) {
+        return Cow::Borrowed(module);
+    }
+    let mut imported = module.clone();
+    match import_gspmd(&mut imported, None) {
+        Ok(_) => Cow::Owned(imported),
+        Err(_) => Cow::Borrowed(module),
+    }
+}
+
+fn refused(error: ProveError, hint: &str) -> Error {
+    match error {
+        ProveError::Interrupted(reason) => reason.to_diagnostic().into(),
+        error => Diagnostic::invalid("SH0714", error.to_string()).hint(hint).into(),
+    }
 }
 
 /// The blocks of inputs and outputs that a manifest describes.

@@ -42,7 +42,10 @@ pub(crate) enum Command {
     Lint(LintArgs),
     /// Prove that a partitioned program computes what the original computes
     #[command(after_help = "Examples:\n  shardc partition step.mlir -o out.mlir --manifest out.json\n  \
-        shardc prove step.mlir out.mlir out.json\n  shardc prove step.mlir out.mlir out.json --no-test --format json\n\n\
+        shardc prove step.mlir out.mlir out.json\n  shardc prove step.mlir out.mlir out.json --no-test --format json\n  \
+        shardc prove propagated.mlir shardy.mlir\n  shardc fsdp apply step.mlir --mesh fsdp=8 -o applied.mlir\n  \
+        shardc prove step.mlir applied.mlir\n  shardc prove model.mlir adapted.mlir --zero 'lora.*.b'\n  \
+        shardc grad loss.mlir --wrt params --value -o gradient.mlir\n  shardc prove loss.mlir gradient.mlir --gradient\n\n\
         Output: the verdict, the places that are not proven, with what the value is and what is needed, and the number of operations \
         that are proven. A proof holds in exact arithmetic for all inputs. If it is not complete, both programs run on random inputs in \
         exact arithmetic. Exit code: 0 proven, or equal in the test; 1 refuted, not decided, or a program was rejected; 2 wrong usage.")]

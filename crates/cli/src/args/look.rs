@@ -131,10 +131,20 @@ fn percent(text: &str) -> Result<f64, String> {
 pub(crate) struct ProveArgs {
     /// The original program: StableHLO as text, MLIR bytecode or a portable artifact; - for standard input
     pub(crate) original: PathBuf,
-    /// The partitioned program
+    /// The partitioned program, or the result of another rewrite
     pub(crate) partitioned: PathBuf,
-    /// The manifest that `shardc partition --manifest` wrote
-    pub(crate) manifest: PathBuf,
+    /// The manifest that `shardc partition --manifest` wrote; without it, the shardings of the original's arguments and results
+    /// describe the blocks
+    pub(crate) manifest: Option<PathBuf>,
+    /// An argument that only the second program has, and that is zero: its name, in which * matches any text; may be repeated
+    #[arg(long, value_name = "NAME", conflicts_with = "manifest")]
+    pub(crate) zero: Vec<String>,
+    /// Check that the second program returns the gradient of the first result of the original
+    #[arg(long, conflicts_with_all = ["manifest", "zero", "no_test"])]
+    pub(crate) gradient: bool,
+    /// The differentiated arguments, as for `shardc grad`; by default those that the names of the results name, or else all of floats
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "gradient")]
+    pub(crate) wrt: Vec<String>,
     /// Do not run the programs on random inputs if the proof is not complete
     #[arg(long)]
     pub(crate) no_test: bool,

@@ -1,12 +1,13 @@
 //! `shardc prove`
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use shardc::ir::Module;
-use shardc::prove::{self, Evidence, Options, Place, Report, Verdict};
+use shardc::prove::{self, Evidence, GradientReport, Options, Place, Report, Verdict};
 use shardc::{Compiler, Error, Manifest};
 
 use crate::args::ProveArgs;
@@ -20,18 +21,81 @@ const SHOWN: usize = 10;
 pub(crate) fn run(args: &ProveArgs, ui: &Ui) -> Result<ExitCode> {
     let original = Source::read(&args.original)?;
     let partitioned = Source::read(&args.partitioned)?;
-    let manifest = Source::read(&args.manifest)?;
     let read = |source: &Source| Compiler::read(&source.bytes).map_err(|error| source.explain(&error));
-    let (global, local) = (read(&original)?, read(&partitioned)?);
-    let manifest: Manifest = serde_json::from_slice(&manifest.bytes)
-        .with_context(|| format!("{} is not a manifest of `shardc partition`", manifest.name))?;
-    let report =
-        check(&global, &local, &manifest, !args.no_test).map_err(|error| original.explain(&error))?;
+    let (mut global, mut local) = (read(&original)?, read(&partitioned)?);
+    let explained = |error: Error| original.explain(&error);
+    if args.gradient {
+        let wrt: Vec<&str> = args.wrt.iter().map(String::as_str).collect();
+        let report = prove::check_gradient(&global, &local, &wrt, &Options::default()).map_err(explained)?;
+        ui.result(|| gradient_text(&report, &global), || gradient_document(&report, &global))?;
+        return Ok(if report.is_equal() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    if !args.zero.is_empty() {
+        let zeros: Vec<&str> = args.zero.iter().map(String::as_str).collect();
+        (global, local) = prove::with_zeros(&global, &local, &zeros).map_err(explained)?;
+    }
+    let manifest = match &args.manifest {
+        Some(path) => manifest(path)?,
+        None => prove::annotated_manifest(&global, &local).map_err(explained)?,
+    };
+    let report = check(&global, &local, &manifest, !args.no_test).map_err(explained)?;
     ui.result(|| text(&report, &partitioned, ui), || document(&report, &partitioned))?;
     Ok(match report.verdict {
         Verdict::Proven | Verdict::Tested => ExitCode::SUCCESS,
         Verdict::Refuted | Verdict::NotDecided => ExitCode::FAILURE,
     })
+}
+
+fn argument(module: &Module, at: usize) -> String {
+    module.entry().map(|func| module.funcs[func].shown_argument(&module.locs, at)).unwrap_or_default()
+}
+
+fn gradient_verdict(report: &GradientReport) -> Verdict {
+    match (&report.undecided, report.is_equal()) {
+        (Some(_), _) => Verdict::NotDecided,
+        (None, true) => Verdict::Tested,
+        (None, false) => Verdict::Refuted,
+    }
+}
+
+/// The verdict about a gradient, and the arguments whose gradients differ.
+fn gradient_text(report: &GradientReport, original: &Module) -> String {
+    let equal = report.arguments.iter().filter(|(_, is)| *is).count();
+    let reason = match &report.undecided {
+        Some(reason) => reason.clone(),
+        None => format!(
+            "{equal} of {} gradients equal derivatives along random directions in exact arithmetic",
+            report.arguments.len()
+        ),
+    };
+    let mut out = format!("{}: {reason}\n", words(gradient_verdict(report)));
+    if report.value == Some(false) {
+        out.push_str("the value differs\n");
+    }
+    for &(at, _) in report.arguments.iter().filter(|(_, is)| !is) {
+        let _ = writeln!(out, "the gradient with respect to {} differs", argument(original, at));
+    }
+    out
+}
+
+fn gradient_document(report: &GradientReport, original: &Module) -> Value {
+    let arguments = report
+        .arguments
+        .iter()
+        .map(|&(at, is)| json!({ "index": at, "name": argument(original, at), "equal": is }));
+    json!({
+        "version": 1,
+        "verdict": words(gradient_verdict(report)),
+        "value": report.value,
+        "arguments": arguments.collect::<Vec<_>>(),
+        "untested": report.undecided,
+    })
+}
+
+fn manifest(path: &Path) -> Result<Manifest> {
+    let source = Source::read(path)?;
+    serde_json::from_slice(&source.bytes)
+        .with_context(|| format!("{} is not a manifest of `shardc partition`", source.name))
 }
 
 /// Proves a partitioned program.

@@ -1,6 +1,7 @@
 //! The numbers that a program computes with: a [`Domain`] chooses the scalars that represent floats.
 
 mod complex;
+mod dual;
 mod exact;
 mod formats;
 mod ieee;
@@ -14,6 +15,7 @@ use shardc_ir::floats::encode;
 use shardc_ir::{BinaryOp, DType, UnaryOp};
 
 pub use self::complex::Complex;
+pub use self::dual::DualField;
 pub use self::exact::Field;
 pub(crate) use self::formats::decode;
 pub(crate) use self::integers::Integer;
@@ -67,6 +69,23 @@ impl Domain for Exact {
 
     fn narrow(value: Field, _: DType) -> Field {
         value
+    }
+}
+
+/// Exact arithmetic with derivatives along a direction: every float is a [`DualField`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Dual {}
+
+impl Domain for Dual {
+    type Single = DualField<false>;
+    type Double = DualField<true>;
+
+    fn widen(value: Self::Single) -> Self::Double {
+        value.converted()
+    }
+
+    fn narrow(value: Self::Double, _: DType) -> Self::Single {
+        value.converted()
     }
 }
 

@@ -352,7 +352,7 @@ impl<'m, 't> Eval<'m, 't> {
 }
 
 /// Whether a custom call returns its operand; its attributes are only for the compiler.
-fn is_identity(target: &str) -> bool {
+pub(crate) fn is_identity(target: &str) -> bool {
     matches!(
         target,
         "Sharding" | "annotate_device_placement" | "MoveToHost" | "MoveToDevice" | "LayoutConstraint"

@@ -20,7 +20,10 @@ collectives.
 
 from __future__ import annotations
 
+import json
 import os
+import pathlib
+import tempfile
 from typing import TYPE_CHECKING, Any, Literal
 
 from shardc import _shardc, checkpoint
@@ -62,6 +65,7 @@ __all__ = [
     "partition",
     "plan",
     "propagate",
+    "prove",
     "read",
     "verify",
 ]
@@ -292,6 +296,52 @@ def verify(
     if exact:
         arguments.append("--exact")
     return answer(arguments, as_program(program).bytecode())
+
+
+def prove(
+    original: ProgramLike,
+    partitioned: ProgramLike | Partition,
+    manifest: dict[str, Any] | None = None,
+    *,
+    zeros: list[str] | None = None,
+    test: bool = True,
+) -> dict[str, Any]:
+    """Proves that a partitioned program, or the result of another rewrite, computes what the original computes.
+
+    Args:
+      partitioned: a partition, or a program that another compiler or a rewrite made.
+      manifest: the manifest of the partition. Without it, the shardings of the original's arguments and results describe the blocks; a
+        program with the types of the original and without collectives is compared on one device.
+      zeros: arguments that only the second program has, and that are zero, such as `lora.*.b`.
+      test: whether both programs run on random inputs in exact arithmetic if the proof is not complete.
+
+    Returns:
+      `verdict` (`proven`, `tested`, `refuted` or `not decided`), for each output whether it is proven, and the places that are not proven.
+
+    >>> program = '''
+    ... func.func @main(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>) -> tensor<8x6xf32> {
+    ...   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+    ...   return %0 : tensor<8x6xf32>
+    ... }'''
+    >>> part = shardc.partition(program, mesh={"data": 4}, specs={0: (None, "data"), 1: ("data", None)})
+    >>> shardc.prove(program, part)["verdict"]
+    'proven'
+    """
+    if isinstance(partitioned, Partition):
+        manifest = manifest or partitioned.manifest
+        partitioned = partitioned.program
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "partitioned.mlirbc").write_bytes(as_program(partitioned).bytecode())
+        arguments = ["prove", "-", str(folder / "partitioned.mlirbc")]
+        if manifest is not None:
+            (folder / "manifest.json").write_text(json.dumps(manifest))
+            arguments.append(str(folder / "manifest.json"))
+        for zero in zeros or []:
+            arguments += ["--zero", zero]
+        if not test:
+            arguments.append("--no-test")
+        return answer(arguments, as_program(original).bytecode())
 
 
 def grad(program: ProgramLike, wrt: str | int | list[str | int], *, value: bool = False) -> Program:

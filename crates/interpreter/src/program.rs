@@ -1,5 +1,7 @@
 //! Programs that can be run: a module with limits and a handler of foreign operations.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use shardc_ir::{AttrDict, FuncId, Module};
 
 use crate::error::Fault;
@@ -68,13 +70,14 @@ pub struct Program<'m, D: Domain> {
     pub(crate) plan: Plan,
     pub(crate) options: Options,
     pub(crate) handler: Option<&'m dyn Handler<D>>,
+    pub(crate) work: AtomicU64,
 }
 
 impl<'m, D: Domain> Program<'m, D> {
     /// Prepares a module, which must be [verified](shardc_ir::verify()).
     #[must_use]
     pub fn new(module: &'m Module, options: Options) -> Self {
-        Program { module, plan: Plan::new(module), options, handler: None }
+        Program { module, plan: Plan::new(module), options, handler: None, work: AtomicU64::new(0) }
     }
 
     /// Sets the handler of operations that the interpreter does not know.
@@ -82,6 +85,12 @@ impl<'m, D: Domain> Program<'m, D> {
     pub fn with_handler(mut self, handler: &'m dyn Handler<D>) -> Self {
         self.handler = Some(handler);
         self
+    }
+
+    /// The number of elements that all devices computed, in all runs that ended.
+    #[must_use]
+    pub fn work(&self) -> u64 {
+        self.work.load(Ordering::Relaxed)
     }
 
     /// The module.

@@ -1,7 +1,5 @@
 //! Runs both programs on random inputs in exact arithmetic.
 
-use std::time::{Duration, Instant};
-
 use shardc_interpreter::{Array, Compiled, Exact, Fault, Grid, Launch, Options, Program, Value};
 use shardc_ir::{Interrupt, Module, OpKind, TensorType};
 
@@ -20,8 +18,8 @@ pub(crate) struct Test<'m> {
     position: Vec<u64>,
     work: u64,
     interrupt: &'m Interrupt,
-    /// The time that the original took.
-    time: Duration,
+    /// The number of elements that the original computed.
+    elements: u64,
 }
 
 impl<'m> Test<'m> {
@@ -55,24 +53,14 @@ impl<'m> Test<'m> {
             let entry = usize::try_from(id).ok().and_then(|id| position.get_mut(id));
             *entry.ok_or("an unknown device")? = at;
         }
-        let mut test = Test {
-            original,
-            boundary,
-            inputs,
-            wanted: Vec::new(),
-            position,
-            work,
-            interrupt,
-            time: Duration::ZERO,
-        };
-        let start = Instant::now();
-        test.wanted = test.run_original(original)?;
-        test.time = start.elapsed();
+        let mut test =
+            Test { original, boundary, inputs, wanted: Vec::new(), position, work, interrupt, elements: 0 };
+        (test.wanted, test.elements) = test.run_program(original)?;
         Ok(test)
     }
 
-    fn options(&self, interrupt: Interrupt) -> Options {
-        Options { interrupt, max_work: self.work, ..Options::default() }
+    fn options(&self, max_work: u64) -> Options {
+        Options { interrupt: self.interrupt.clone(), max_work, ..Options::default() }
     }
 
     /// The original program.
@@ -90,27 +78,37 @@ impl<'m> Test<'m> {
         self.boundary
     }
 
+    /// The number of elements that the original computed.
+    pub(crate) fn elements(&self) -> u64 {
+        self.elements
+    }
+
     /// The results of a variant of the original for the same inputs.
     pub(crate) fn run_original(&self, module: &Module) -> Result<Values, String> {
+        Ok(self.run_program(module)?.0)
+    }
+
+    /// The results of a program on global values, and the number of elements that it computed.
+    fn run_program(&self, module: &Module) -> Result<(Values, u64), String> {
         let func = module.entry().ok_or("a program has no entry function")?;
         let args = self.inputs.iter().cloned().map(Value::Array).collect();
-        let program = Program::<Exact>::new(module, self.options(self.interrupt.clone()));
-        Exact::call(&program, func, args).map_err(|error| format!("the original: {error}"))
+        let program = Program::<Exact>::new(module, self.options(self.work));
+        let results = Exact::call(&program, func, args).map_err(|error| format!("the original: {error}"))?;
+        Ok((results, program.work()))
     }
 
     /// The results of a partitioned program on each device.
     pub(crate) fn run(&self, module: &Module) -> Result<Vec<Values>, String> {
-        self.run_until(module, self.interrupt.clone())
+        self.run_within(module, self.work)
     }
 
-    /// Whether a changed partition has the results of the original. A changed loop may not end: the time is limited.
+    /// Whether a changed partition has the results of the original. A changed loop may not end: the work is limited.
     pub(crate) fn is_equal(&self, module: &Module) -> bool {
-        let limit = 16 * self.time * self.position.len() as u32 + Duration::from_millis(20);
-        let results = self.run_until(module, Interrupt::default().with_time_limit(limit));
+        let results = self.run_within(module, self.work.min(16 * self.elements + LEAST));
         results.and_then(|results| self.differences(&results)).is_ok_and(|found| found.is_empty())
     }
 
-    fn run_until(&self, module: &Module, interrupt: Interrupt) -> Result<Vec<Values>, String> {
+    fn run_within(&self, module: &Module, work: u64) -> Result<Vec<Values>, String> {
         let func = module.entry().ok_or("a program has no entry function")?;
         let mut launches = Vec::new();
         for &at in &self.position {
@@ -126,7 +124,7 @@ impl<'m> Test<'m> {
             true => Grid { replicas: 1, partitions: devices },
             false => Grid { replicas: devices, partitions: 1 },
         };
-        let program = Program::<Exact>::new(module, self.options(interrupt));
+        let program = Program::<Exact>::new(module, self.options(work));
         let fault = |error| format!("the partition: {error}");
         match launches.pop() {
             // A program on global values may have manual computations, in which the devices of their mesh meet.
@@ -159,6 +157,9 @@ impl<'m> Test<'m> {
         Ok(found)
     }
 }
+/// The elements that a changed partition may compute on each device, even if the original computes few.
+const LEAST: u64 = 1 << 14;
+
 /// The value of padding; a program that uses it has other results.
 const PADDING: f64 = 17.0;
 

@@ -5,7 +5,6 @@
 //! are equal: then its place is certain, and the report states the change. Otherwise the first operations of that order are reported.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
 
 use shardc_ir::{EntityRef, Module, OpId, OpKind, ValueDef, ValueId, verify};
 
@@ -24,11 +23,11 @@ pub(crate) struct Suspect {
 /// The most changes that are tried.
 const MOST_TRIES: u64 = 400;
 /// The most elements that all tries compute together.
-const MOST_WORK: u64 = 1 << 30;
+const MOST_WORK: u64 = 1 << 29;
+/// The elements whose computation takes as long as to begin an operation.
+const OPERATION: u64 = 100;
 /// The number of operations after which a collective is tried.
 const MOST_FOLLOWED: usize = 8;
-/// The longest time of all tries.
-const LONGEST: Duration = Duration::from_secs(2);
 /// The most operations that are reported.
 const MOST_SUSPECTS: usize = 8;
 
@@ -59,13 +58,8 @@ pub(crate) fn suspects(
     let more: Vec<OpId> = symbolic.into_iter().filter(|op| !first.contains(op)).collect();
     first.extend(more);
     let order = order(module, &first, &bad, &common);
-    let work: u64 = module
-        .ops
-        .values()
-        .flat_map(|op| &op.results)
-        .map(|&value| module.shape(value).iter().map(|&size| size.max(1) as u64).product::<u64>())
-        .sum();
-    let tries = MOST_TRIES.min(MOST_WORK / (work.saturating_mul(test.positions().len() as u64) + 1));
+    let work = test.elements() + OPERATION * module.ops.len() as u64;
+    let tries = MOST_TRIES.min(MOST_WORK / work.saturating_mul(test.positions().len() as u64).max(1));
     let mut found: Vec<Suspect> = repaired(module, test, &order, tries).into_iter().collect();
     let known = found.first().map(|suspect| suspect.op);
     let rest =
@@ -228,7 +222,6 @@ fn order(module: &Module, first: &[OpId], bad: &[OpId], common: &[bool]) -> Vec<
 fn repaired(module: &Module, test: &Test<'_>, order: &[OpId], tries: u64) -> Option<Suspect> {
     let materials = Materials::new(test.original(), test.boundary(), &trace::subsets(test.boundary()));
     let mut left = tries;
-    let start = Instant::now();
     // Missing collectives are tried last, and only near the first operations.
     let near = order.iter().take(MOST_FOLLOWED).map(|&op| (op, true));
     for (op, is_followed) in order.iter().map(|&op| (op, false)).chain(near) {
@@ -237,7 +230,7 @@ fn repaired(module: &Module, test: &Test<'_>, order: &[OpId], tries: u64) -> Opt
             false => materials.repairs(module, op),
         };
         for repair in repairs {
-            left = left.checked_sub(1).filter(|_| start.elapsed() < LONGEST)?;
+            left = left.checked_sub(1)?;
             let mut changed = module.clone();
             repair.apply(&mut changed, op);
             if verify(&changed).is_err() {

@@ -21,6 +21,7 @@ mod shaped;
 mod sorting;
 
 use std::cell::{Cell, RefCell};
+use std::sync::atomic::Ordering;
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{DType, Elements, FuncId, Module, OpId, OpKind, RegionId, Span, Type, ValueId};
@@ -118,7 +119,9 @@ impl<'p, 'm, D: Domain> Device<'p, 'm, D> {
                 return Err(fault(Fault::Invalid(text)));
             }
         }
-        self.region(body, args, &mut Frame::new(&self.program.plan, body))
+        let results = self.region(body, args, &mut Frame::new(&self.program.plan, body));
+        self.program.work.fetch_add(self.program.options.max_work - self.left.get(), Ordering::Relaxed);
+        results
     }
 
     /// Evaluates a region, and returns the operands of its terminator.

@@ -204,14 +204,6 @@ fn order(module: &Module, first: &[OpId], bad: &[OpId], common: &[bool]) -> Vec<
         queue.extend(producers(module, op).into_iter().filter(|op| common[op.index()]));
     }
     let rest: Vec<OpId> = bad.iter().copied().filter(|op| !seen[op.index()]).collect();
-    // Partitions seldom have groups that are not along axes.
-    let is_odd = |op: &OpId| match &module.ops[*op].kind {
-        OpKind::AllReduce(spec)
-        | OpKind::AllGather { spec, .. }
-        | OpKind::ReduceScatter { spec, .. }
-        | OpKind::AllToAll { spec, .. } => spec.groups.as_strided().is_none(),
-        _ => false,
-    };
     // Operations of reducers are changed with their reduction.
     let is_flow = |kind: &OpKind| matches!(kind, OpKind::While | OpKind::If | OpKind::Case);
     let mut may_change = vec![false; module.ops.len()];
@@ -219,9 +211,20 @@ fn order(module: &Module, first: &[OpId], bad: &[OpId], common: &[bool]) -> Vec<
         may_change[op.index()] = true;
     }
     let all = found.into_iter().chain(rest).filter(|op| std::mem::take(&mut may_change[op.index()]));
-    let (mut odd, others): (Vec<OpId>, Vec<OpId>) = all.partition(is_odd);
+    let (mut odd, others): (Vec<OpId>, Vec<OpId>) = all.partition(|&op| is_odd(module, op));
     odd.extend(others);
     odd
+}
+
+/// Whether a collective has groups that are not along axes of the mesh, which partitions seldom have.
+fn is_odd(module: &Module, op: OpId) -> bool {
+    match &module.ops[op].kind {
+        OpKind::AllReduce(spec)
+        | OpKind::AllGather { spec, .. }
+        | OpKind::ReduceScatter { spec, .. }
+        | OpKind::AllToAll { spec, .. } => spec.groups.as_strided().is_none(),
+        _ => false,
+    }
 }
 
 /// The first operation that a repair corrects.

@@ -3,6 +3,8 @@
 //! Programs are partitioned by the library. Those that the prover cannot run in exact arithmetic are left out, since it is then unknown
 //! whether a damage changes a value. All choices depend on the seed and the number of the case.
 
+#![allow(clippy::print_stdout, reason = "the output of a program")]
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};

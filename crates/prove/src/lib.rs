@@ -54,7 +54,7 @@
 //! * [`Verdict::NotDecided`]: some output is not proven, and the programs are too large for the test.
 //!
 //! The test runs both programs on random inputs in exact arithmetic. [`Report::places`] lists the operations at which values of the
-//! partitioned program begin to differ from all terms of the original.
+//! partitioned program begin to differ from all terms of the original; after a difference, the most likely causes come first.
 //!
 //! ## Cost
 //!

@@ -23,7 +23,7 @@ pub(crate) struct Suspect {
 /// The most changes that are tried.
 const MOST_TRIES: u64 = 400;
 /// The most elements that all tries compute together.
-const MOST_WORK: u64 = 1 << 29;
+const MOST_WORK: u64 = 1 << 33;
 /// The elements whose computation takes as long as to begin an operation.
 const OPERATION: u64 = 100;
 /// The number of operations after which a collective is tried.
@@ -198,14 +198,6 @@ fn order(module: &Module, first: &[OpId], bad: &[OpId], common: &[bool]) -> Vec<
         queue.extend(producers(module, op).into_iter().filter(|op| common[op.index()]));
     }
     let rest: Vec<OpId> = bad.iter().copied().filter(|op| !seen[op.index()]).collect();
-    // Partitions seldom have groups that are not along axes.
-    let is_odd = |op: &OpId| match &module.ops[*op].kind {
-        OpKind::AllReduce(spec)
-        | OpKind::AllGather { spec, .. }
-        | OpKind::ReduceScatter { spec, .. }
-        | OpKind::AllToAll { spec, .. } => spec.groups.as_strided().is_none(),
-        _ => false,
-    };
     // Operations of reducers are changed with their reduction.
     let is_flow = |kind: &OpKind| matches!(kind, OpKind::While | OpKind::If | OpKind::Case);
     let mut may_change = vec![false; module.ops.len()];
@@ -213,9 +205,20 @@ fn order(module: &Module, first: &[OpId], bad: &[OpId], common: &[bool]) -> Vec<
         may_change[op.index()] = true;
     }
     let all = found.into_iter().chain(rest).filter(|op| std::mem::take(&mut may_change[op.index()]));
-    let (mut odd, others): (Vec<OpId>, Vec<OpId>) = all.partition(is_odd);
+    let (mut odd, others): (Vec<OpId>, Vec<OpId>) = all.partition(|&op| is_odd(module, op));
     odd.extend(others);
     odd
+}
+
+/// Whether a collective has groups that are not along axes of the mesh, which partitions seldom have.
+fn is_odd(module: &Module, op: OpId) -> bool {
+    match &module.ops[op].kind {
+        OpKind::AllReduce(spec)
+        | OpKind::AllGather { spec, .. }
+        | OpKind::ReduceScatter { spec, .. }
+        | OpKind::AllToAll { spec, .. } => spec.groups.as_strided().is_none(),
+        _ => false,
+    }
 }
 
 /// The first operation that a repair corrects.

@@ -131,7 +131,7 @@ fn with_groups(kind: &OpKind, groups: ReplicaGroups) -> OpKind {
     kind
 }
 
-/// What repairs may use.
+/// Groups, constants and collectives that repairs may use.
 pub(crate) struct Materials {
     /// Groups along axes of the mesh.
     groups: Vec<ReplicaGroups>,

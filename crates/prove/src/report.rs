@@ -63,7 +63,7 @@ pub struct Report {
     pub outputs: Vec<bool>,
     /// The number of operations by kind.
     pub kinds: BTreeMap<String, Counts>,
-    /// The places that are not proven, in program order.
+    /// The places that are not proven: in program order, or after a difference in the test the most likely first.
     pub places: Vec<Place>,
     /// The reason for which the program was not tested, if it was not.
     pub untested: Option<String>,

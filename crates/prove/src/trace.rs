@@ -14,7 +14,7 @@ use shardc_ir::{EntityRef, Module, OpId, OpKind, Type, ValueId};
 use crate::boundary::{AxisDigit, Boundary};
 use crate::exact::Test;
 
-/// What is known about the elements of a value.
+/// A relation between the elements of a value and those of the original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Elements {
     /// They are elements of the original.

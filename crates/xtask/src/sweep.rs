@@ -29,10 +29,10 @@ pub struct SweepArgs {
     /// The number of the first case, to repeat a failed case.
     #[arg(long, default_value_t = 0)]
     first: u64,
-    /// Of proofs: a class of mutations, `damages` or `rewrites`.
+    /// For proofs: a class of mutations, `damages` or `rewrites`.
     #[arg(long)]
     only: Option<String>,
-    /// Of proofs: the folder of the programs.
+    /// For proofs: the folder of the programs.
     #[arg(long, value_name = "FOLDER")]
     programs: Option<PathBuf>,
 }

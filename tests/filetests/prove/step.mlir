@@ -12,8 +12,7 @@
 // JSON: "verdict": "proven"
 
 // DIFFERENT: refuted: results differ for random inputs; outputs proven: 0 of 2
-// DIFFERENT-NEXT: stablehlo.{{.*}} at {{.*}}.mlir:{{[0-9]+}}
-// DIFFERENT-NEXT: needed:
+// DIFFERENT-NEXT: stablehlo.{{.*}} at {{.*}}.mlir:{{[0-9]+}}{{.*}}; needed:
 sdy.mesh @mesh = <["data"=4, "model"=2]>
 func.func @main(
     %x: tensor<32x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},

@@ -148,8 +148,7 @@ pub(crate) fn text(report: &Report, source: &Source, ui: &Ui) -> String {
     for place in report.places.iter().take(SHOWN) {
         let at = position(place, source).map(|at| format!(" at {at}")).unwrap_or_default();
         let location = place.location.as_ref().map(|at| format!(" ({at})")).unwrap_or_default();
-        let _ = writeln!(out, "{}{at}{location}: {}", place.operation, place.found);
-        let _ = writeln!(out, "  needed: {}", place.needed);
+        let _ = writeln!(out, "{}{at}{location}: {}; needed: {}", place.operation, place.found, place.needed);
     }
     if let more @ 1.. = report.places.len().saturating_sub(SHOWN) {
         let _ = writeln!(out, "and {more} more places");

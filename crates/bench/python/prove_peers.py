@@ -16,6 +16,7 @@ import collections
 import concurrent.futures
 import json
 import math
+import os
 import pathlib
 import subprocess
 import sys
@@ -34,6 +35,7 @@ args = parser.parse_args()
 scratch = tempfile.TemporaryDirectory()
 kept = args.keep or pathlib.Path(scratch.name)
 kept.mkdir(parents=True, exist_ok=True)
+os.environ["TMPDIR"] = scratch.name  # A peer that aborts leaves its dump.
 
 
 def last_line(text):

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use shardc::exec::{Limits, compare_exactly};
 use shardc::stablehlo::{PrintOptions, print};
-use shardc::{Compiler, Module, autodiff};
+use shardc::{Compiler, Module, autodiff, prove};
 use shardc_tests::gradients::pairs::Pair;
 use shardc_tests::sample::sample;
 use shardc_tests::shared;
@@ -110,4 +110,34 @@ fn gradients_equal_tangents() {
     eprintln!("{equal} gradients are equal, {left_out} are left out");
     assert!(faults.is_empty(), "\n{faults}");
     assert!(equal > left_out, "{equal} gradients are equal, and {left_out} are left out");
+}
+
+/// The gradients of JAX and of shardc equal derivatives by dual numbers, whose rules are independent of both.
+#[test]
+fn gradients_equal_derivatives_of_dual_numbers() {
+    let Some(folder) = shared().map(|dir| dir.join("gradients")).filter(|dir| dir.is_dir()) else {
+        return skipped(Need::Shared, "the functions of the shared data, which is not here").unwrap();
+    };
+    let options = prove::Options { test_work: Some(WORK), ..prove::Options::default() };
+    let (mut equal, mut undecided, mut faults) = (0, 0, String::new());
+    for pair in sample(Pair::all(&folder).unwrap().into_iter(), 0, SAMPLE) {
+        let forward = pair.forward().unwrap();
+        let names: Vec<String> = pair.wrt.iter().map(|i| format!("arg{i}")).collect();
+        let wrt: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut own = forward.clone();
+        autodiff::value_and_grad(&mut own, &pair.wrt).unwrap();
+        let jax = std::fs::read(folder.join(format!("{}.grad.mlir", pair.name))).unwrap();
+        for (tool, gradient) in [("shardc", own), ("JAX", Compiler::read(&jax).unwrap())] {
+            match prove::check_gradient(&forward, &gradient, &wrt, &options) {
+                Ok(report) if report.is_equal() => equal += 1,
+                Ok(report) if report.undecided.is_some() => undecided += 1,
+                other => {
+                    let _ = writeln!(faults, "{} of {tool}: {other:?}", pair.name);
+                }
+            }
+        }
+    }
+    eprintln!("{equal} gradients are equal, {undecided} are not decided");
+    assert!(faults.is_empty(), "\n{faults}");
+    assert!(equal > 3 * undecided, "{equal} gradients are equal, and {undecided} are not decided");
 }

@@ -238,6 +238,16 @@ fn table_cells_are_narrow() {
 }
 
 #[test]
+fn merges_are_complete() {
+    let marks = ["<<<<<<< ", ">>>>>>> "];
+    for file in pages().into_iter().chain(sources()) {
+        let text = fs::read_to_string(&file).unwrap();
+        let mark = text.lines().position(|line| marks.iter().any(|mark| line.starts_with(mark)));
+        assert_eq!(mark, None, "{} has a conflict marker", place(&file));
+    }
+}
+
+#[test]
 fn the_changelog_is_short() {
     let lines = fs::read_to_string(root().join("CHANGELOG.md")).unwrap().lines().count();
     assert!(lines <= LONGEST_CHANGELOG, "{lines} lines");

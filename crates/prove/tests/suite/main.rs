@@ -13,3 +13,4 @@ mod rules;
 mod scatters;
 mod selections;
 mod support;
+mod windows;

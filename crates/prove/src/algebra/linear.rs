@@ -298,3 +298,37 @@ impl Terms {
         low >= least && high <= most
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The value at positions of slots 0 and 1.
+    fn value(linear: &Linear, at: [u64; 2]) -> i64 {
+        let term = |&(coef, d): &(i64, Digit)| coef * (at[d.slot as usize] / d.stride % d.size) as i64;
+        linear.base + linear.parts.iter().map(term).sum::<i64>()
+    }
+
+    #[test]
+    fn a_function_with_fewer_parts_has_the_same_sign() {
+        let (mut shorter, mut single) = (0, 0);
+        for base in -9..=9 {
+            for (major, minor) in [(4, 1), (4, -1), (-4, 1), (-4, -1), (3, 1), (6, 2), (1, 1), (5, 0)] {
+                let parts = vec![(major, Digit::all(0, 3)), (minor, Digit::all(1, 4))];
+                let linear = Linear { base, parts }.merged().unwrap();
+                let sign = linear.with_sign();
+                shorter += usize::from(sign.parts.len() < linear.parts.len());
+                let last = sign.last().map(|last| (sign.digit(), last.base));
+                single += usize::from(last.is_some());
+                for at in (0..3).flat_map(|x| (0..4).map(move |y| [x, y])) {
+                    let holds = value(&linear, at) >= 0;
+                    assert_eq!(value(&sign, at) >= 0, holds, "{linear:?} {sign:?}");
+                    if let Some((digit, last)) = &last {
+                        assert_eq!(value(digit, at) == *last, holds, "{linear:?}");
+                    }
+                }
+            }
+        }
+        assert!(shorter > 10 && single > 5, "{shorter} {single}");
+    }
+}

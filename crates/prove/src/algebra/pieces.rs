@@ -218,7 +218,7 @@ impl Terms {
         if rest != 0 || stride != size {
             return None;
         }
-        // What is left of the position, from major to minor.
+        // The rest of the position, from major to minor.
         let mut left = (self.fresh(), size);
         let mut moved = view.renamed(|old| if old == slot { left.0 } else { old });
         for digit in digits.into_iter().rev() {

@@ -1,8 +1,9 @@
 //! Operations without a rule of their own: a function of all elements of their operands, except along batch dimensions.
 
-use shardc_ir::{OpId, OpKind, ValueId, WindowSpec};
+use shardc_ir::{OpId, OpKind, ValueId, WindowSpec, reducer};
 
 use super::{Eval, OrStop, Stop, regions};
+use crate::algebra::join_of;
 use crate::terms::{CORE, DEVICE, Digit, Digits, Op, View, push};
 
 /// The most dimensions of an operand.
@@ -19,7 +20,12 @@ fn batch_dim(eval: &Eval<'_, '_>, op: OpId, kind: &OpKind, operand: usize, dim: 
             i64::from(dim) != along
         }
         OpKind::Fft { length, .. } => dim + (length.len() as u32) < rank,
-        OpKind::Cholesky { .. } | OpKind::TriangularSolve(_) => dim + 2 < rank,
+        OpKind::Cholesky { .. } => dim + 2 < rank,
+        // The right-hand sides are independent.
+        OpKind::TriangularSolve(spec) => {
+            let sides = if spec.left_side { 1 } else { 2 };
+            dim + 2 < rank || (operand == 1 && dim + sides == rank)
+        }
         OpKind::TopK { .. } => dim + 1 < rank,
         OpKind::Reverse { dims } => !dims.contains(&dim),
         OpKind::Map { .. } => true,
@@ -79,7 +85,53 @@ impl Eval<'_, '_> {
                 spec.padding[dim].1 += high as i64;
             }
         }
+        if let [view, init] = args.as_slice()
+            && let Some(found) = self.disjoint(op, &spec, view, init, &sizes[0])
+        {
+            return Ok(vec![found]);
+        }
         self.generic_on(op, &OpKind::ReduceWindow(Box::new(spec)), &args, &sizes)
+    }
+
+    /// A reduction over windows that do not overlap is a reduction over the position in a window.
+    fn disjoint(
+        &mut self,
+        op: OpId,
+        spec: &WindowSpec,
+        view: &View,
+        init: &View,
+        sizes: &[u64],
+    ) -> Option<View> {
+        let module = self.module;
+        let data = &module.ops[op];
+        let kind = self.kind(data.results[0]);
+        let join = join_of(kind, reducer::reduction_of(module, *data.regions.first()?, 1)?)?;
+        let (mut places, mut reduced) = (Vec::new(), Vec::new());
+        for (dim, &size) in (0u32..).zip(sizes) {
+            let at = dim as usize;
+            let is = |list: &[i64], value: i64| list.get(at).copied().unwrap_or(1) == value;
+            let window = *spec.dimensions.get(at)?;
+            let count = u64::try_from(window).ok()?;
+            let is_plain = is(&spec.strides, window)
+                && is(&spec.base_dilations, 1)
+                && is(&spec.window_dilations, 1)
+                && spec.padding.get(at).is_none_or(|&padding| padding == (0, 0));
+            if !is_plain || !size.is_multiple_of(count) {
+                return None;
+            }
+            let slot = self.terms.fresh();
+            reduced.push((slot, count));
+            let mut place = Digits::new();
+            push(&mut place, Digit::all(dim, size / count));
+            push(&mut place, Digit::all(slot, count));
+            places.push(place);
+        }
+        let moved = view.moved(|slot| places.get(slot as usize).map(|place| &place[..]))?;
+        let found = self.terms.reduce(join, kind, &moved, &reduced)?;
+        if self.terms.is_identity(join, init) {
+            return Some(found);
+        }
+        self.terms.join(join, kind, &[init.clone(), found])
     }
 
     /// An operation of this kind on these operands.

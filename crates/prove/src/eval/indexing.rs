@@ -1,7 +1,8 @@
 //! Gather, scatter and slices at computed positions, as sums over positions.
 //!
 //! `gather(x, i)` is `sum over p of [p = clamp(i)] * x[p]`, and `scatter(x, i, u)` with addition is `x + sum over r of [p = i[r]] * u[r]`.
-//! A scatter that replaces each element at most once selects between this sum and `x`. A lookup in a sharded table, with the offset of the block subtracted from the indices, is then the part of this sum on a device.
+//! A scatter that replaces each element at most once selects between this sum and `x`. A lookup in a sharded table, with the offset of the
+//! block subtracted from the indices, is then the part of this sum on a device.
 
 use shardc_ir::{CompareDirection, GatherSpec, OpId, ReductionKind, ScatterSpec, reducer};
 

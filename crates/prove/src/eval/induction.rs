@@ -219,3 +219,36 @@ impl Eval<'_, '_> {
         Ok(results)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::{DEVICE, TermId};
+
+    fn number(digits: &[Digit]) -> Digits {
+        let mut number = Digits::new();
+        digits.iter().for_each(|&digit| push(&mut number, digit));
+        number
+    }
+
+    #[test]
+    fn positions_are_those_of_the_state() {
+        // A dimension of 24 positions in 4 blocks, of which the device has the number.
+        let device = Digit { slot: DEVICE, stride: 2, size: 4 };
+        let index = [number(&[device, Digit::all(0, 6)]), number(&[Digit::all(1, 5)])];
+        let view = |digits: &[&[Digit]]| View {
+            term: TermId(0),
+            index: digits.iter().map(|digits| number(digits)).collect(),
+        };
+        let state = |digits: &[&[Digit]]| as_state(&view(digits), &index, 7);
+        let found = state(&[&[Digit::all(1, 5)], &[device, Digit::all(0, 6)]]);
+        assert_eq!(found, Some(view(&[&[Digit::all(8, 5)], &[Digit::all(7, 24)]])));
+        let parts =
+            state(&[&[Digit { slot: 0, stride: 2, size: 3 }], &[Digit { slot: DEVICE, stride: 4, size: 2 }]]);
+        let wanted =
+            view(&[&[Digit { slot: 7, stride: 2, size: 3 }], &[Digit { slot: 7, stride: 12, size: 2 }]]);
+        assert_eq!(parts, Some(wanted));
+        assert_eq!(state(&[&[Digit { slot: DEVICE, stride: 1, size: 8 }]]), None, "not a digit of the state");
+        assert_eq!(state(&[&[Digit::all(2, 3)]]), None, "another dimension");
+    }
+}

@@ -12,3 +12,4 @@ mod rules;
 mod scatters;
 mod selections;
 mod support;
+mod windows;

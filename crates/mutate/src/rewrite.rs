@@ -12,7 +12,7 @@ use crate::random::Random;
 pub enum Rewrite {
     /// Independent operations change places.
     Reordered,
-    /// Two all-reduces over the same groups become one with more operands.
+    /// Two all-reduces over the same groups become one with more operands, or one with several operands becomes several.
     MergedCollectives,
     /// The all-reduce of a sum becomes a sum of all-reduces.
     SplitSums,
@@ -96,38 +96,49 @@ fn reduction(module: &Module, op: OpId, count: usize) -> Option<ReductionKind> {
     reduction_of(module, *module.ops[op].regions.first()?, count)
 }
 
+/// Merges two all-reduces; if there are none, splits one with several operands, which later calls merge in another way.
 fn merge(module: &mut Module, random: &mut Random) -> Option<()> {
-    let all: Vec<OpId> = edit::ops(module)
-        .into_iter()
-        .filter(|&op| matches!(module.ops[op].kind, OpKind::AllReduce(_)))
-        .collect();
-    let (first, second) = random.pair(all.len())?;
-    let (first, second) = (*all.get(first.min(second))?, *all.get(first.max(second))?);
+    let is_all_reduce = |op: &OpId| matches!(module.ops[*op].kind, OpKind::AllReduce(_));
+    let all: Vec<OpId> = edit::ops(module).into_iter().filter(is_all_reduce).collect();
+    let pair = random.pair(all.len()).and_then(|(a, b)| Some((*all.get(a.min(b))?, *all.get(a.max(b))?)));
+    if pair.and_then(|(first, second)| merge_two(module, first, second)).is_some() {
+        return Some(());
+    }
+    let all: Vec<OpId> = all.into_iter().filter(|&op| module.ops[op].results.len() > 1).collect();
+    let op = *random.choose(&all)?;
+    let data = module.ops[op].clone();
+    for (&operand, &result) in data.operands.iter().zip(&data.results) {
+        let region = clone_region(module, *data.regions.first()?, &mut ValueMap::new());
+        let one = edit::insert(module, op, false, (data.kind.clone(), &[operand], &[region]), &[result])?;
+        let new = *module.ops[one].results.first()?;
+        edit::replace(module, result, new, None);
+    }
+    edit::remove(module, op);
+    Some(())
+}
+
+fn merge_two(module: &mut Module, first: OpId, second: OpId) -> Option<()> {
     let (one, two) = (module.ops[first].clone(), module.ops[second].clone());
     let groups = |kind| edit::spec(kind).map(|spec| (&spec.groups, spec.use_global_device_ids));
-    let kinds = [reduction(module, first, one.results.len()), reduction(module, second, two.results.len())];
+    let kind = reduction(module, first, 1)?;
+    let types: Vec<ValueId> = one.results.iter().chain(&two.results).copied().collect();
+    let operands: Vec<ValueId> = one.operands.iter().chain(&two.operands).copied().collect();
     let dtype = |value: ValueId| module.tensor(value).map(|ty| ty.dtype);
-    let dtypes = [dtype(*one.results.first()?), dtype(*two.results.first()?)];
+    let element = dtype(*types.first()?)?;
     let ((region, from), (other, to)) = (edit::place(module, first)?, edit::place(module, second)?);
-    let is_single = one.results.len() == 1 && two.results.len() == 1;
     if groups(&one.kind) != groups(&two.kind)
-        || kinds[0].is_none()
-        || kinds[0] != kinds[1]
-        || dtypes[0] != dtypes[1]
+        || reduction(module, second, 1) != Some(kind)
+        || types.iter().any(|&value| dtype(value) != Some(element))
         || region != other
-        || !is_single
     {
         return None;
     }
     let between = module.regions[region].ops.get(from + 1..=to)?;
-    if between.iter().any(|&op| edit::used(module, op).contains(&one.results[0])) {
+    let uses = |op: &OpId| one.results.iter().any(|result| edit::used(module, *op).contains(result));
+    if between.iter().any(uses) {
         return None;
     }
-    let kind = kinds[0]?;
-    let dtype = dtypes[0]?;
-    let operands = [one.operands[0], two.operands[0]];
-    let combine = reducer(module, kind, dtype);
-    let types = [one.results[0], two.results[0]];
+    let combine = reducer(module, kind, element);
     let merged = edit::insert(module, second, true, (one.kind, &operands, &[combine]), &types)?;
     for (at, old) in types.into_iter().enumerate() {
         let new = *module.ops[merged].results.get(at)?;

@@ -5,16 +5,9 @@ use shardc_ir::{EntityRef, Func, Module, OpId, ReductionKind, Region, ValueId};
 use crate::algebra::join_of;
 use crate::boundary::{AxisDigit, Block, Boundary};
 use crate::eval::{Devices, Eval, Stop};
-use crate::report::{Error, Report};
+use crate::report::{Error, Output, Report};
 use crate::terms::{DEVICE, Digit, Digits, Kind, Op, TermId, Terms, View, push};
 use crate::{Options, describe, verdict};
-
-/// The state of the proof of an output.
-pub(crate) enum Output {
-    Proven,
-    Refuted { found: String, needed: String },
-    Open { found: String, needed: String },
-}
 
 fn digits(axes: &[AxisDigit]) -> impl Iterator<Item = Digit> {
     axes.iter().map(|axis| Digit { slot: DEVICE, stride: axis.stride, size: axis.size })

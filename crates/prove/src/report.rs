@@ -26,6 +26,13 @@ pub enum Evidence {
     Relation,
 }
 
+/// The state of the proof of an output.
+pub(crate) enum Output {
+    Proven,
+    Refuted { found: String, needed: String },
+    Open { found: String, needed: String },
+}
+
 /// A place in the partitioned program that is not proven.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {

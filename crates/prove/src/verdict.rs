@@ -3,10 +3,9 @@
 use shardc_ir::{EntityRef, Module, OpId, Region, ValueDef, ValueId};
 
 use crate::boundary::Boundary;
-use crate::check::Output;
 use crate::eval::{Eval, Status};
 use crate::exact::Test;
-use crate::report::{Counts, Evidence, Place, Report, Verdict};
+use crate::report::{Counts, Evidence, Output, Place, Report, Verdict};
 use crate::{Options, describe, effects, locate};
 
 /// Decides what the state of the outputs means, and tests the program if it is not proven.

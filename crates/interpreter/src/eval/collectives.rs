@@ -153,7 +153,8 @@ impl<D: Domain> Device<'_, '_, D> {
         Ok(results.into_iter().map(Value::Array).collect())
     }
 
-    /// The reduction over a group, which the first device that needs it computes for all.
+    /// The reduction over a group, which the first device that needs it computes for all. If its region may wait for other devices, each
+    /// device computes it.
     fn all_reduced(
         &self,
         op: OpId,
@@ -163,6 +164,9 @@ impl<D: Domain> Device<'_, '_, D> {
         frame: &mut Frame<'_, D>,
     ) -> Result<Vec<Array<D>>, Stop> {
         let gathered = self.gather(op, group, operands)?;
+        if region.is_some_and(|region| self.may_wait(region)) {
+            return self.folded(region, &gathered.operands, frame);
+        }
         let mut inner = None;
         let shared = gathered.shared.get_or_init(|| {
             self.folded(region, &gathered.operands, frame).map_err(|stop| match stop {
@@ -178,6 +182,22 @@ impl<D: Domain> Device<'_, '_, D> {
             Some(error) => Err(error.into()),
             None => Ok(shared.clone()?),
         }
+    }
+
+    /// Whether a region has operations that may wait for other devices, or whose result depends on the device.
+    fn may_wait(&self, region: RegionId) -> bool {
+        self.module.walk(region).into_iter().any(|op| match &self.module.ops[op].kind {
+            OpKind::Call { .. }
+            | OpKind::CustomCall(_)
+            | OpKind::Composite(_)
+            | OpKind::Infeed(_)
+            | OpKind::Outfeed { .. }
+            | OpKind::Send(_)
+            | OpKind::Recv(_)
+            | OpKind::PartitionId
+            | OpKind::ReplicaId => true,
+            kind => kind.collective().is_some(),
+        })
     }
 
     fn folded(

@@ -77,6 +77,21 @@ fn a_ring_of_permutes_is_no_deadlock() {
 }
 
 #[test]
+fn the_region_of_a_collective_may_have_a_collective() {
+    let inner = SUM
+        .replace("%x", "%s")
+        .replace("%a", "%c")
+        .replace("%b", "%d")
+        .replace("%s =", "%t =")
+        .replace("return %s", "return %t");
+    let outer = SUM.replace("stablehlo.return %s", &format!("%r = {inner}\nstablehlo.return %r"));
+    let text = format!(
+        "func.func @main(%x: tensor<f32>) -> tensor<f32> {{\n%0 = {outer}\nreturn %0 : tensor<f32>\n}}"
+    );
+    assert_eq!(numbers(&text, &[1.0, 2.0, 3.0, 4.0]), Ok(vec![6.0, 6.0, 14.0, 14.0]));
+}
+
+#[test]
 fn a_failing_device_ends_the_others() {
     let text = format!(
         "func.func @main(%x: tensor<f32>) -> tensor<f32> {{

@@ -68,6 +68,11 @@ impl<'m> Test<'m> {
         self.original
     }
 
+    /// The inputs of the original.
+    pub(crate) fn inputs(&self) -> &[Array<Exact>] {
+        &self.inputs
+    }
+
     /// The position in the mesh of each device.
     pub(crate) fn positions(&self) -> &[u64] {
         &self.position

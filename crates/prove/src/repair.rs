@@ -211,8 +211,11 @@ impl Materials {
             }
             kind if groups(kind).is_some() => {
                 let own = groups(kind).cloned().unwrap_or_default();
+                // The size of a group decides the shape of the result, except for an all-reduce.
+                let has_any_size = matches!(kind, OpKind::AllReduce(_));
                 let fits = |groups: &&ReplicaGroups| {
-                    groups.group_size() == own.group_size() && groups.len() == own.len() && **groups != own
+                    let is_equal = groups.group_size() == own.group_size() && groups.len() == own.len();
+                    (has_any_size || is_equal) && **groups != own
                 };
                 found.extend(self.groups.iter().filter(fits).map(|groups| with(kind, groups.clone())));
                 if matches!(kind, OpKind::AllReduce(_)) {

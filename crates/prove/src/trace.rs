@@ -36,12 +36,13 @@ pub(crate) fn elements(test: &Test<'_>, partitioned: &Module) -> Option<Vec<Opti
     let (local, values) = observed(partitioned, test.positions().len() as u64)?;
     let results = test.run_original(&original).ok()?;
     let devices = test.run(&local).ok()?;
-    let count: u64 = results.iter().filter_map(Value::as_array).map(|array| array.len() as u64).sum();
+    let all_arrays = || test.inputs().iter().chain(results.iter().filter_map(Value::as_array));
+    let count: u64 = all_arrays().map(|array| array.len() as u64).sum();
     let step = (count / STORED).max(1);
     let mut known = FxHashSet::default();
     // Neutral elements of masks and padding.
     known.extend([Field::default(), Field::one()].map(key));
-    for array in results.iter().filter_map(Value::as_array) {
+    for array in all_arrays() {
         known.extend(reals(array.data()).into_iter().map(key).filter(|key| key.is_multiple_of(step)));
     }
     let is_known = |element: &Field| {

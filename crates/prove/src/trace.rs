@@ -123,14 +123,19 @@ pub(crate) fn subsets(boundary: &Boundary) -> Vec<Vec<AxisDigit>> {
     let blocks = boundary.inputs.iter().chain(&boundary.outputs);
     let digits = blocks.flat_map(|block| block.axes.iter().flatten());
     let mut cuts: Vec<u64> = digits.flat_map(|digit| [digit.stride, digit.stride * digit.size]).collect();
-    cuts.extend([1, boundary.device_ids.len() as u64]);
+    let devices = boundary.device_ids.len() as u64;
+    cuts.push(devices);
     cuts.sort_unstable();
-    cuts.dedup();
-    let digits: Vec<AxisDigit> = cuts
-        .windows(2)
-        .filter(|pair| pair[1].is_multiple_of(pair[0]))
-        .map(|pair| AxisDigit { stride: pair[0], size: pair[1] / pair[0] })
-        .collect();
+    // Digits are disjoint only if each boundary divides the next one.
+    let mut chain = vec![1];
+    for cut in cuts {
+        let last = chain.last().copied().unwrap_or(1);
+        if cut > last && cut.is_multiple_of(last) && devices.is_multiple_of(cut) {
+            chain.push(cut);
+        }
+    }
+    let digits: Vec<AxisDigit> =
+        chain.windows(2).map(|pair| AxisDigit { stride: pair[0], size: pair[1] / pair[0] }).collect();
     let sets = 1u32..1 << digits.len().min(4);
     let set = |bits: u32| (0..).zip(&digits).filter(move |(at, _)| bits >> at & 1 == 1);
     sets.map(|bits| set(bits).map(|(_, digit)| *digit).collect()).collect()
@@ -154,4 +159,34 @@ fn combined(
         }
     }
     groups.into_iter().map(|(_, row)| row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use shardc_ir::ReductionKind;
+
+    use super::*;
+    use crate::boundary::Block;
+
+    #[test]
+    fn digits_of_different_meshes_are_disjoint() {
+        // Twelve devices as 4 x 3 and as 6 x 2.
+        let block = |stride, size| Block {
+            global: vec![12],
+            local: vec![12 / size],
+            axes: vec![vec![AxisDigit { stride, size }]],
+            unreduced: Vec::new(),
+            reduction: ReductionKind::Add,
+        };
+        let inputs = vec![block(3, 4), block(1, 3), block(2, 6), block(1, 2)];
+        let boundary =
+            Boundary { are_partitions: false, device_ids: (0..12).collect(), inputs, outputs: Vec::new() };
+        let rows: Vec<Vec<Field>> = (0..12).map(|_| vec![Field::one()]).collect();
+        let positions: Vec<u64> = (0..12).collect();
+        for digits in subsets(&boundary) {
+            let size: u64 = digits.iter().map(|digit| digit.size).product();
+            let groups = combined(&rows, &positions, &digits, Field::plus);
+            assert_eq!(groups.len() as u64 * size, 12, "{digits:?}");
+        }
+    }
 }

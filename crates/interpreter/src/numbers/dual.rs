@@ -50,7 +50,7 @@ impl<const WIDE: bool> DualField<WIDE> {
         }
     }
 
-    /// The same value with another tangent, which is known if those of both operands are.
+    /// A result of two operands with this value and tangent. The tangent is unknown if the tangent of an operand is unknown.
     fn joined(self, other: Self, value: Field, tangent: Field) -> Self {
         DualField { value, tangent, is_unknown: self.is_unknown || other.is_unknown }
     }

@@ -2,7 +2,7 @@
 
 use shardc_ir::{EntityRef, Func, Module, OpId, ReductionKind, Region, ValueId};
 
-use crate::algebra::join_of;
+use crate::algebra::{Range, join_of, substituted, substitution};
 use crate::boundary::{AxisDigit, Block, Boundary};
 use crate::eval::{Devices, Eval, Stop};
 use crate::report::{Error, Output, Report};
@@ -79,18 +79,37 @@ fn parameters(
     for (at, (block, &param)) in blocks.iter().zip(params).enumerate() {
         let kind = module.stored(param).map_or(Kind::Bool, |ty| Kind::of(ty.dtype));
         let numbers: Vec<Digits> = (0..block.axes.len()).map(|dim| number(block, dim)).collect();
-        let is_uneven = (0..block.axes.len()).any(|dim| block.is_uneven(dim));
-        views.push(if is_uneven || !block.unreduced.is_empty() {
+        let padded = if block.unreduced.is_empty() { padded(terms, kind, at, block, &numbers) } else { None };
+        views.push(if let Some(view) = padded {
+            view
+        } else {
             let mut index = whole(module, param);
             let mut device = Digits::new();
             push(&mut device, Digit::all(DEVICE, devices));
             index.push(device);
             terms.unknown(kind, index)
-        } else {
-            terms.leaf(Op::Param(at as u32), kind, numbers)
         });
     }
     views
+}
+
+/// A parameter on all devices. Elements of blocks that are beyond the size of the dimension are arbitrary.
+fn padded(terms: &mut Terms, kind: Kind, at: usize, block: &Block, numbers: &[Digits]) -> Option<View> {
+    let slots: Vec<u32> = numbers.iter().map(|_| terms.fresh()).collect();
+    let whole = slots.iter().zip(&block.global).map(|(&slot, &size)| {
+        let mut whole = Digits::new();
+        push(&mut whole, Digit::all(slot, size));
+        whole
+    });
+    let mut view = terms.leaf(Op::Param(at as u32), kind, whole);
+    for (dim, &slot) in slots.iter().enumerate() {
+        let total = block.shards(dim).checked_mul(block.local[dim])?;
+        view = terms.padded(kind, &view, slot, [block.global[dim], total])?;
+    }
+    view.moved(|slot| {
+        let dim = slots.iter().position(|&own| own == slot)?;
+        numbers.get(dim).map(|number| &number[..])
+    })
 }
 
 fn whole(module: &Module, param: ValueId) -> Vec<Digits> {
@@ -142,6 +161,7 @@ pub fn prove(
     let wanted = evaluate(&mut eval, global_region, params)?;
     let origins = eval.origins();
     drop(eval);
+    terms.originals = terms.len();
 
     let ids = &boundary.device_ids;
     let is_identity = ids.iter().zip(0..).all(|(&id, at)| id == at);
@@ -183,13 +203,27 @@ fn output(
     let text = |terms: &Terms, view: &View| describe::view(terms, view, original, origins);
     let is_uneven = (0..block.axes.len()).any(|dim| block.is_uneven(dim));
     let needed = wanted.moved(|slot| numbers.get(slot as usize).map(|number| &number[..]));
-    let Some(needed) = needed.filter(|_| !is_uneven) else {
-        return Output::Open { found: text(terms, found), needed: "blocks of equal size".to_owned() };
+    let Some(needed) = needed.or_else(|| is_uneven.then(|| wanted.clone())) else {
+        return Output::Open {
+            found: text(terms, found),
+            needed: "blocks with common boundaries".to_owned(),
+        };
     };
     let found = match combined(terms, block, kind, found) {
         Some(found) => found,
         None => return Output::Open { found: text(terms, found), needed: text(terms, &needed) },
     };
+    if is_uneven {
+        return match within(terms, block, wanted, &found) {
+            Some((wanted, found)) if wanted == found => Output::Proven,
+            Some((wanted, found)) => Output::Open {
+                found: text(terms, &found)
+                    + &describe::difference(terms, wanted.term, found.term, original, origins),
+                needed: text(terms, &wanted),
+            },
+            None => Output::Open { found: text(terms, &found), needed: text(terms, wanted) },
+        };
+    }
     if found == needed {
         return Output::Proven;
     }
@@ -201,6 +235,37 @@ fn output(
             Output::Open { found: format!("{shown}{difference}"), needed: wanted }
         }
     }
+}
+
+/// The wanted and the found output as functions of the global positions in uneven dimensions, without padding.
+fn within(terms: &mut Terms, block: &Block, wanted: &View, found: &View) -> Option<(View, View)> {
+    let (mut pairs, mut numbers, mut uneven) = (Vec::new(), Vec::new(), Vec::new());
+    for (dim, &size) in block.global.iter().enumerate() {
+        if !block.is_uneven(dim) {
+            numbers.push(number(block, dim));
+            continue;
+        }
+        if size == 0 {
+            return None;
+        }
+        let slot = terms.fresh();
+        let mut stride = block.shards(dim).checked_mul(block.local[dim])?;
+        uneven.push((slot, Range::new(stride, 0, size)));
+        for digit in digits(&block.axes[dim]).chain([Digit::all(dim as u32, block.local[dim])]) {
+            stride /= digit.size;
+            pairs.push((digit, Digit { slot, stride, size: digit.size }));
+        }
+        let mut whole = Digits::new();
+        push(&mut whole, Digit::all(slot, size));
+        numbers.push(whole);
+    }
+    let wanted = wanted.moved(|slot| numbers.get(slot as usize).map(|number| &number[..]))?;
+    pairs.retain(|(digit, _)| digit.size > 1);
+    let mut found = substituted(found, &substitution(&pairs, std::slice::from_ref(found))?)?;
+    for (slot, range) in uneven {
+        found = terms.part(&found, slot, range)?;
+    }
+    Some((wanted, found))
 }
 
 /// The combination of the partial results of an unreduced output.
@@ -264,7 +329,7 @@ fn contradiction(terms: &mut Terms, kind: Kind, found: &View, needed: &View) -> 
 impl Eval<'_, '_> {
     /// Whether a view is of a term of the original program.
     pub(crate) fn is_original(&self, view: &View) -> bool {
-        (view.term.0 as usize) < self.known_terms
+        self.terms.is_known(view, self.known_terms, true)
     }
 
     /// The first operation whose result is each term.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use shardc_ir::{Module, OpId};
 
-use crate::terms::{DEVICE, Digit, Op, TermId, Terms, View};
+use crate::terms::{ARBITRARY, DEVICE, Digit, Op, TermId, Terms, View};
 
 /// Digits as text.
 pub(crate) fn digits(digits: &[Digit]) -> String {
@@ -20,6 +20,7 @@ pub(crate) fn digits(digits: &[Digit]) -> String {
 fn name(terms: &Terms, term: TermId) -> String {
     match &terms.node(term).op {
         Op::Param(at) => format!("argument {at}"),
+        Op::Unknown(ARBITRARY) => "padding".to_owned(),
         Op::Unknown(_) => "an unknown value".to_owned(),
         Op::State(_) => "a carried value".to_owned(),
         Op::Loop(_) => "a loop".to_owned(),

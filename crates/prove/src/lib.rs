@@ -31,6 +31,8 @@
 //!
 //! * *Slices and concatenations* are in units of positions. Slices of concatenations are concatenations of slices, so that parts that are
 //!   exchanged and joined again are the term of the original.
+//! * *Uneven blocks* are concatenations of a value and arbitrary elements. Operations are applied to both parts. An arbitrary element may
+//!   have another value at each use, so that only masks, slices and products with zero remove it.
 //! * *Loops* with an unknown trip count are terms: the condition and the next states as functions of states, and the first states. The
 //!   states of a partitioned program are assumed to be blocks of global states, and the body must return the same blocks.
 //! * *Manual computations* of the original have digits of the device between their operands and results.

@@ -30,7 +30,7 @@ impl Terms {
     }
 
     /// The digit that a test compares with a constant, and the range of values for which it holds.
-    fn range_of(&self, test: &View) -> Option<(Digit, u64, u64)> {
+    pub(super) fn range_of(&self, test: &View) -> Option<(Digit, u64, u64)> {
         let value = self.as_linear(self.arguments(test)?.first()?)?;
         let &[(coef, digit)] = value.parts.as_slice() else { return None };
         let size = i64::try_from(digit.size).ok()?;

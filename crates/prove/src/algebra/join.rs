@@ -41,6 +41,14 @@ fn is_idempotent(join: ReductionKind) -> bool {
 impl Terms {
     /// Applies an associative and commutative operation.
     pub(crate) fn join(&mut self, join: ReductionKind, kind: Kind, args: &[View]) -> Option<View> {
+        let over = self.over_padding(args, |terms, args| {
+            // The product is decided when it is summed.
+            let is_open = join == ReductionKind::Mul && terms.is_masked(args);
+            if is_open { None } else { terms.join(join, kind, args) }
+        });
+        if over.is_some() {
+            return over;
+        }
         let mut flat: Vec<View> = Vec::new();
         for arg in args {
             let node = self.node(arg.term);
@@ -130,6 +138,9 @@ impl Terms {
 
     /// An operation on arguments that no rewrite changes.
     fn joined(&mut self, join: ReductionKind, kind: Kind, args: &[View]) -> Option<View> {
+        if let Some(view) = self.absorbed(kind, args, join == ReductionKind::Mul) {
+            return Some(view);
+        }
         if let Some(view) = self.outside(args, |terms, args| terms.join(join, kind, args)) {
             return Some(view);
         }

@@ -21,7 +21,13 @@ use shardc_ir::{BinaryOp, CompareDirection, ReductionKind, UnaryOp};
 use crate::terms::{Kind, Map, Op, Terms, View};
 
 impl Terms {
-    fn map(&mut self, map: Map, kind: Kind, args: &[View]) -> Option<View> {
+    pub(super) fn map(&mut self, map: Map, kind: Kind, args: &[View]) -> Option<View> {
+        if let Some(view) = self.over_padding(args, |terms, args| terms.map(map.clone(), kind, args)) {
+            return Some(view);
+        }
+        if let Some(view) = self.absorbed(kind, args, false) {
+            return Some(view);
+        }
         if let Some(view) = self.outside(args, |terms, args| terms.map(map.clone(), kind, args)) {
             return Some(view);
         }
@@ -34,6 +40,11 @@ impl Terms {
     }
 
     pub(crate) fn unary(&mut self, op: UnaryOp, kind: Kind, x: &View) -> Option<View> {
+        if let Some(view) =
+            self.over_padding(std::slice::from_ref(x), |terms, args| terms.unary(op, kind, args.first()?))
+        {
+            return Some(view);
+        }
         match op {
             UnaryOp::Negate => self.negate(kind, x),
             UnaryOp::Copy => Some(x.clone()),
@@ -57,6 +68,13 @@ impl Terms {
 
     pub(crate) fn binary(&mut self, op: BinaryOp, kind: Kind, a: &View, b: &View) -> Option<View> {
         let pair = [a.clone(), b.clone()];
+        let over = self.over_padding(&pair, |terms, args| match args {
+            [a, b] => terms.binary(op, kind, a, b),
+            _ => None,
+        });
+        if over.is_some() {
+            return over;
+        }
         let join = match (op, kind) {
             (BinaryOp::Add, Kind::Bool) | (BinaryOp::Or | BinaryOp::Maximum, Kind::Bool) => {
                 Some(ReductionKind::Or)
@@ -145,6 +163,11 @@ impl Terms {
         if let Some(value) = self.as_integer(test) {
             return Some(self.integer(kind, value));
         }
+        if let Some(view) =
+            self.over_padding(std::slice::from_ref(test), |terms, args| terms.indicator(kind, args.first()?))
+        {
+            return Some(view);
+        }
         if self.node(test.term).op == Op::Join(ReductionKind::And) {
             let args = self.arguments(test)?;
             let all: Option<Vec<View>> = args.iter().map(|arg| self.indicator(kind, arg)).collect();
@@ -158,6 +181,14 @@ impl Terms {
         let from = self.kind(x);
         if from == kind {
             return Some(x.clone());
+        }
+        if let Some(view) =
+            self.over_padding(std::slice::from_ref(x), |terms, args| terms.convert(kind, args.first()?))
+        {
+            return Some(view);
+        }
+        if self.is_arbitrary(x) {
+            return Some(self.arbitrary(kind));
         }
         if from == Kind::Bool {
             return self.indicator(kind, x);
@@ -181,6 +212,13 @@ impl Terms {
         }
         if a == b {
             return Some(a.clone());
+        }
+        let over = self.over_padding(&[test.clone(), a.clone(), b.clone()], |terms, args| match args {
+            [test, a, b] => terms.select(kind, test, a, b),
+            _ => None,
+        });
+        if over.is_some() {
+            return over;
         }
         let (x, y) = (self.as_integer(a), self.as_integer(b));
         match (kind, x, y) {
@@ -210,6 +248,13 @@ impl Terms {
     }
 
     pub(crate) fn clamp(&mut self, kind: Kind, low: &View, x: &View, high: &View) -> Option<View> {
+        let over = self.over_padding(&[low.clone(), x.clone(), high.clone()], |terms, args| match args {
+            [low, x, high] => terms.clamp(kind, low, x, high),
+            _ => None,
+        });
+        if over.is_some() {
+            return over;
+        }
         if matches!(kind, Kind::Integer(_))
             && let (Some(range), Some(least), Some(most)) =
                 (self.range(x), self.as_integer(low), self.as_integer(high))
@@ -237,6 +282,13 @@ impl Terms {
     ) -> Option<View> {
         use CompareDirection as C;
         let kind = self.kind(a);
+        let over = self.over_padding(&[a.clone(), b.clone()], |terms, args| match args {
+            [a, b] => terms.compare(direction, a, b, is_plain),
+            _ => None,
+        });
+        if over.is_some() {
+            return over;
+        }
         if !is_plain {
             return self.map(
                 Map::Other(format!("compare total {direction:?}").into()),

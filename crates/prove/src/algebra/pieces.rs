@@ -81,6 +81,11 @@ impl Terms {
                 if let Some(view) = self.slice_of_concat(view, slot, range) {
                     return Some(view);
                 }
+                if self.is_padded(view)
+                    && let Some(view) = self.part_of_concat(view, slot, range)
+                {
+                    return Some(view);
+                }
             }
             Op::Slice(_) => {
                 if let Some(view) = self.slice_of_slice(view, slot, range) {
@@ -243,6 +248,24 @@ impl Terms {
 
 impl Terms {
     pub(crate) fn concatenate(&mut self, kind: Kind, dim: u32, args: &[View], sizes: &[u64]) -> Option<View> {
+        // Padding along other dimensions is outside, except for that of padding.
+        if !args.iter().any(|view| self.is_literal(view) || self.is_arbitrary(view))
+            && let Some(view) =
+                self.over_other_padding(args, dim, |terms, args| terms.concatenate(kind, dim, args, sizes))
+        {
+            return Some(view);
+        }
+        self.concatenate_parts(kind, dim, args, sizes)
+    }
+
+    /// A concatenation of arguments whose padding along other dimensions stays inside.
+    pub(super) fn concatenate_parts(
+        &mut self,
+        kind: Kind,
+        dim: u32,
+        args: &[View],
+        sizes: &[u64],
+    ) -> Option<View> {
         let own = self.fresh();
         let mut list: Vec<(View, u64)> = Vec::new();
         for (view, &size) in args.iter().zip(sizes) {

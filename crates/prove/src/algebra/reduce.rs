@@ -7,6 +7,7 @@
 //! | `sum over i of a * x` = `a * sum over i of x` | `a` does not depend on `i` |
 //! | `sum over i, j of a * x` = `sum over i of a * sum over j of x` | `a` does not depend on `j` |
 //! | `sum over i of [i = n] * x[i]` = `x[n]` | `n` is affine, in range, and does not depend on summed positions |
+//! | `sum over i of [low <= i < high] * x[i]` = the sum of a slice of `x` | all of `i` is summed |
 //! | `sum over i of x` = `n * x` | `x` does not depend on `i`, which has `n` values |
 //! | `max over i of x` = `x`, likewise for other idempotent operations | `x` does not depend on `i` |
 
@@ -40,6 +41,12 @@ impl Terms {
             let opened = self.opened(view)?;
             return self.reduce(join, kind, &opened.inner, &[slots, opened.slots].concat());
         }
+        if let Some(view) = self.reduce_selected(join, kind, view, &slots) {
+            return Some(view);
+        }
+        if let Some(view) = self.reduce_padded(join, kind, view, &slots) {
+            return Some(view);
+        }
         let uses = |view: &View| view.digits().any(|digit| slots.iter().any(|&(slot, _)| slot == digit.slot));
         if join == ReductionKind::Add {
             match self.node(view.term).op {
@@ -58,6 +65,9 @@ impl Terms {
                         return self.join(ReductionKind::Mul, kind, &outside);
                     }
                     if let Some(view) = self.selected(kind, &inside, &slots) {
+                        return Some(view);
+                    }
+                    if let Some(view) = self.within_mask(kind, &inside, &slots) {
                         return Some(view);
                     }
                     if let Some(view) = self.eliminated(kind, &inside, &slots) {

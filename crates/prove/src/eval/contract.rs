@@ -4,7 +4,7 @@ use shardc_ir::{ConvSpec, DotSpec, OpId, ReductionKind, reducer};
 
 use super::{Eval, OrStop, Stop, regions};
 use crate::algebra::{Folding, join_of};
-use crate::terms::{CORE, DEVICE, Digit, Digits, Kind, Op, View, push};
+use crate::terms::{CORE, DEVICE, Digit, Digits, Kind, View, push};
 
 impl Eval<'_, '_> {
     pub(super) fn dot_general(&mut self, op: OpId, spec: &DotSpec) -> Result<View, Stop> {
@@ -212,7 +212,7 @@ impl Eval<'_, '_> {
         let product = if added.is_empty() {
             self.terms.join(ReductionKind::Mul, kind, &args)
         } else {
-            self.terms.build(Op::Core(text.into()), kind, &args, &[], &added)
+            self.terms.core(&text, kind, &args, &added)
         };
         let product = product.or_stop()?;
         let sum = self.terms.reduce(ReductionKind::Add, kind, &product, &[(input.slot, inputs)]).or_stop()?;

@@ -4,7 +4,7 @@ use shardc_ir::{OpId, OpKind, ValueId, WindowSpec, reducer};
 
 use super::{Eval, OrStop, Stop, regions};
 use crate::algebra::join_of;
-use crate::terms::{CORE, DEVICE, Digit, Digits, Op, View, push};
+use crate::terms::{CORE, DEVICE, Digit, Digits, View, push};
 
 /// The most dimensions of an operand.
 const MOST_DIMS: u32 = 16;
@@ -192,7 +192,7 @@ impl Eval<'_, '_> {
             let added = self.added(result, &batch);
             let text = format!("{text} -> {at} {}", self.core_type(result, &batch));
             let kind = self.kind(result);
-            results.push(self.terms.build(Op::Core(text.into()), kind, &moved, &[], &added).or_stop()?);
+            results.push(self.terms.core(&text, kind, &moved, &added).or_stop()?);
         }
         Ok(results)
     }

@@ -184,7 +184,7 @@ impl<'m, 't> Eval<'m, 't> {
             *view = found;
         }
         let known = self.known_terms;
-        if views.iter().any(|view| view.term.0 as usize >= known) {
+        if views.iter().any(|view| !self.terms.is_known(view, known, false)) {
             self.matched[op.index()] = false;
         }
         for (&result, view) in results.iter().zip(views) {

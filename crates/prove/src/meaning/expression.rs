@@ -15,6 +15,8 @@ use crate::terms::{Digits, Kind};
 pub(super) enum Expr {
     Param(u32, Kind, Vec<Digits>),
     Integer(Kind, i64),
+    /// Padding: any value, which differs between positions and between numbers.
+    Arbitrary(u64, Kind),
     Real(f64),
     Affine(Kind, Linear),
     Join(ReductionKind, Kind, Vec<Rc<Expr>>),
@@ -71,7 +73,9 @@ impl Expr {
     /// The number of operations.
     pub(super) fn size(&self) -> usize {
         let inner: Vec<&Rc<Expr>> = match self {
-            Expr::Param(..) | Expr::Integer(..) | Expr::Real(_) | Expr::Affine(..) => vec![],
+            Expr::Param(..) | Expr::Integer(..) | Expr::Arbitrary(..) | Expr::Real(_) | Expr::Affine(..) => {
+                vec![]
+            }
             Expr::Join(_, _, args) => args.iter().collect(),
             Expr::Unary(_, _, x)
             | Expr::Clamp(x, ..)
@@ -98,6 +102,10 @@ impl Expr {
                 parameter(*id, *kind, &index)
             }
             Expr::Integer(kind, value) => numbers::element(*kind, i128::from(*value)),
+            Expr::Arbitrary(id, kind) => {
+                let words = at.iter().flat_map(|(&slot, &position)| [u64::from(slot), position]);
+                numbers::random(*kind, numbers::hash([*id].into_iter().chain(words)))
+            }
             Expr::Real(value) => numbers::real(*value),
             Expr::Affine(kind, linear) => numbers::element(*kind, affine(linear, at)),
             Expr::Join(join, kind, args) => {

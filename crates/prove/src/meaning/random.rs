@@ -30,7 +30,11 @@ fn divisors(size: u64) -> Vec<u64> {
 
 impl Random {
     pub(super) fn new(seed: u64) -> Random {
-        Random { state: numbers::hash([seed]), terms: Terms::default() }
+        let mut terms = Terms::default();
+        // Each third seed: blocks have padding. Each second seed: concatenations are those of a partitioned program.
+        terms.has_padding = seed.is_multiple_of(3);
+        terms.originals = usize::from(seed.is_multiple_of(2));
+        Random { state: numbers::hash([seed]), terms }
     }
 
     fn word(&mut self) -> u64 {
@@ -127,6 +131,9 @@ impl Random {
     }
 
     fn operation(&mut self, kind: Kind, depth: usize, slots: &Slots) -> Option<Pair> {
+        if self.terms.has_padding && self.below(6) == 0 {
+            return self.masked(kind, depth, slots);
+        }
         match self.below(16) {
             0..=2 => self.join(kind, depth, slots),
             3 | 4 => self.arithmetic(kind, depth, slots),
@@ -364,7 +371,9 @@ impl Random {
         let (mut left, mut exprs, mut views, mut sizes) = (size, Vec::new(), Vec::new(), Vec::new());
         while left > 0 {
             let length = self.one_of(&[1, 2, size / 2, size / 3, left]).clamp(1, left);
-            let (expr, view) = if self.below(3) == 0 {
+            let (expr, view) = if self.terms.has_padding && self.below(2) == 0 {
+                (Rc::new(Expr::Arbitrary(self.word(), kind)), self.terms.arbitrary(kind))
+            } else if self.below(3) == 0 {
                 (Rc::new(Expr::Integer(kind, 0)), self.terms.integer(kind, 0))
             } else {
                 self.of_kind(kind, depth, &Self::resized(slots, slot, length))
@@ -376,6 +385,45 @@ impl Random {
         }
         let view = self.terms.concatenate(kind, slot, &views, &sizes)?;
         Some((Rc::new(Expr::Concat(slot, exprs)), view))
+    }
+
+    /// A padded value with a mask, of which the bounds may differ, and its reduction over all positions of the slot or some of them.
+    fn masked(&mut self, kind: Kind, depth: usize, slots: &Slots) -> Option<Pair> {
+        use ReductionKind as R;
+        let (slot, size) = (self.terms.fresh(), self.one_of(&[4, 6, 12]));
+        let count = 1 + self.below(size - 1);
+        let mut inner = slots.clone();
+        inner.extend([(slot, count); 3]);
+        let (x, view) = self.of_kind(kind, depth, &inner);
+        let padding = self.terms.arbitrary(kind);
+        let view = self.terms.concatenate(kind, slot, &[view, padding], &[count, size - count])?;
+        let padding = Rc::new(Expr::Arbitrary(self.word(), kind));
+        let x = Rc::new(Expr::Concat(slot, vec![(x, count), (padding, size - count)]));
+        let bound = count as i64 + self.one_of(&[0, 0, 0, 0, -1, 1]);
+        let words = Kind::Integer(DType::I32);
+        let position = Linear { base: 0, parts: vec![(1, Digit::all(slot, size))] };
+        let (a, b) = (self.terms.linear(&position, words)?, self.terms.integer(words, bound));
+        let test = self.terms.compare(CompareDirection::LT, &a, &b, true)?;
+        let bound = Rc::new(Expr::Integer(words, bound));
+        let test_expr =
+            Rc::new(Expr::Compare(CompareDirection::LT, Rc::new(Expr::Affine(words, position)), bound));
+        let join = if kind == Kind::Bool { R::Or } else { self.one_of(&[R::Add, R::Add, R::Max]) };
+        let (y, y_view) = self.of_kind(kind, depth, slots);
+        let fill = if self.below(3) == 0 {
+            (y, y_view)
+        } else {
+            (Rc::new(Expr::Integer(kind, 0)), self.terms.integer(kind, 0))
+        };
+        let selected = self.terms.select(kind, &test, &view, &fill.1)?;
+        let expr = Rc::new(Expr::Select(test_expr, x, fill.0));
+        // The position consists of two parts, as between devices and blocks.
+        let (major, minor) = (self.terms.fresh(), self.terms.fresh());
+        let parts = self.one_of(&divisors(size));
+        let number = [Digit::all(major, size / parts), Digit::all(minor, parts)];
+        let split = selected.moved(|old| (old == slot).then_some(&number[..]))?;
+        let partial = self.terms.reduce(join, kind, &split, &[(minor, parts)])?;
+        let whole = self.terms.reduce(join, kind, &partial, &[(major, size / parts)])?;
+        Some((Rc::new(Expr::Reduce(join, kind, slot, size, expr)), whole))
     }
 
     fn updated(&mut self, kind: Kind, depth: usize, slots: &Slots) -> Option<Pair> {

@@ -1,20 +1,30 @@
 //! Evaluates terms at positions.
 
+use std::cell::Cell;
+
 use shardc_ir::BinaryOp;
 
 use super::numbers::{self, Element};
 use super::{Positions, expression};
-use crate::terms::{Digit, Kind, Map, Op, TermId, Terms, VarRole, View};
+use crate::terms::{ARBITRARY, Digit, Kind, Map, Op, TermId, Terms, VarRole, View};
 
 /// The value of a number with these digits.
 pub(super) fn number(digits: &[Digit], at: &Positions) -> u64 {
     digits.iter().fold(0, |sum, digit| sum * digit.size + at[&digit.slot] / digit.stride % digit.size)
 }
 
+thread_local! {
+    /// Whether an evaluation used an arbitrary element.
+    static IS_ARBITRARY: Cell<bool> = const { Cell::new(false) };
+}
+
 impl Terms {
-    pub(super) fn value(&self, view: &View, at: &Positions) -> Element {
+    /// The value of a view; `None` if it depends on an arbitrary element.
+    pub(super) fn value(&self, view: &View, at: &Positions) -> Option<Element> {
         let index: Vec<u64> = view.index.iter().map(|digits| number(digits, at)).collect();
-        self.at(view.term, &index)
+        IS_ARBITRARY.set(false);
+        let value = self.at(view.term, &index);
+        (!IS_ARBITRARY.get()).then_some(value)
     }
 
     /// The element of a term at an index.
@@ -63,6 +73,10 @@ impl Terms {
         };
         match &node.op {
             Op::Param(id) => expression::parameter(*id, node.kind, index),
+            Op::Unknown(ARBITRARY) => {
+                IS_ARBITRARY.set(true);
+                0
+            }
             Op::Literal(bits) => match node.kind {
                 Kind::Real | Kind::Complex => numbers::real(f64::from_bits(*bits as u64)),
                 _ => numbers::element(node.kind, i128::from(*bits)),

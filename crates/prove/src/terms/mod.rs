@@ -25,6 +25,8 @@ pub(crate) const DEVICE: u32 = 1 << 10;
 pub(crate) const CORE: u32 = 1 << 11;
 /// The slot of the position in a unit of a slice or concatenation.
 pub(crate) const MINOR: u32 = CORE - 1;
+/// The number of the unknown value of padding, which may differ at each position and at each use.
+pub(crate) const ARBITRARY: u32 = 0;
 /// The first slot that is created while a term is built.
 pub(crate) const FRESH: u32 = 1 << 12;
 
@@ -223,6 +225,10 @@ pub(crate) struct Terms {
     unknown: u32,
     /// The number of slices of pieces that are being built.
     pub(crate) nesting: u32,
+    /// Whether any value has arbitrary elements.
+    pub(crate) has_padding: bool,
+    /// The number of terms of the original, after it is evaluated.
+    pub(crate) originals: usize,
 }
 
 impl Terms {

@@ -12,4 +12,5 @@ mod rules;
 mod scatters;
 mod selections;
 mod support;
+mod uneven;
 mod windows;

@@ -41,9 +41,10 @@ fn is_idempotent(join: ReductionKind) -> bool {
 impl Terms {
     /// Applies an associative and commutative operation.
     pub(crate) fn join(&mut self, join: ReductionKind, kind: Kind, args: &[View]) -> Option<View> {
+        let may_select = join == ReductionKind::Mul && self.masks_padding(args);
         let over = self.over_padding(args, |terms, args| {
             // The product is decided when it is summed.
-            let is_open = join == ReductionKind::Mul && terms.is_masked(args);
+            let is_open = may_select && terms.is_masked(args);
             if is_open { None } else { terms.join(join, kind, args) }
         });
         if over.is_some() {

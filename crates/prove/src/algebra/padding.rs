@@ -238,6 +238,17 @@ impl Terms {
         Some(self.arbitrary(kind))
     }
 
+    /// Whether an indicator among factors depends on the positions of a padded factor.
+    pub(super) fn masks_padding(&self, args: &[View]) -> bool {
+        let padded = args.iter().filter(|view| self.is_padded(view));
+        let added: Vec<Digit> = padded.filter_map(|view| view.index.last()).flatten().copied().collect();
+        let overlaps = |digit: Digit| {
+            let same = added.iter().filter(|own| own.slot == digit.slot);
+            same.into_iter().any(|own| own.stride < digit.end() && digit.stride < own.end())
+        };
+        args.iter().any(|view| self.is_indicator(view) && view.digits().any(overlaps))
+    }
+
     /// Whether a product may still lose an arbitrary factor, because an indicator is not decided.
     pub(super) fn is_masked(&self, args: &[View]) -> bool {
         args.iter().any(|view| self.is_arbitrary(view))

@@ -92,5 +92,5 @@ pub use compiled::Compiled;
 pub use error::{Error, Fault};
 pub use numbers::{Complex, Domain, Dual, DualField, Exact, Field, Ieee, Number, Real};
 pub use options::Options;
-pub use program::{Foreign, Grid, Handler, Launch, Outcome, Program};
+pub use program::{Foreign, Grid, Handler, Launch, Observer, Outcome, Program};
 pub use value::Value;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use shardc_ir::{AttrDict, FuncId, Module};
+use shardc_ir::{AttrDict, FuncId, Module, ValueId};
 
 use crate::error::Fault;
 use crate::numbers::Domain;
@@ -27,6 +27,13 @@ pub struct Foreign<'m> {
 pub trait Handler<D: Domain>: Sync {
     /// Returns the results of an operation, or `None` if it is unknown here too.
     fn call(&self, op: Foreign<'_>, operands: &[Value<D>]) -> Option<Result<Vec<Value<D>>, Fault>>;
+}
+
+/// Sees the values of a run while devices compute them.
+pub trait Observer<D: Domain>: Sync {
+    /// A device has computed a result of an operation, or begins a region with this argument; in a loop, several times. The devices call it
+    /// at the same time.
+    fn defined(&self, device: usize, id: ValueId, value: &Value<D>);
 }
 
 /// The devices of a run: process `(r, p)` has the number `r * partitions + p`.
@@ -70,6 +77,7 @@ pub struct Program<'m, D: Domain> {
     pub(crate) plan: Plan,
     pub(crate) options: Options,
     pub(crate) handler: Option<&'m dyn Handler<D>>,
+    pub(crate) observer: Option<&'m dyn Observer<D>>,
     pub(crate) work: AtomicU64,
 }
 
@@ -77,13 +85,21 @@ impl<'m, D: Domain> Program<'m, D> {
     /// Prepares a module, which must be [verified](shardc_ir::verify()).
     #[must_use]
     pub fn new(module: &'m Module, options: Options) -> Self {
-        Program { module, plan: Plan::new(module), options, handler: None, work: AtomicU64::new(0) }
+        let (plan, work) = (Plan::new(module), AtomicU64::new(0));
+        Program { module, plan, options, handler: None, observer: None, work }
     }
 
     /// Sets the handler of operations that the interpreter does not know.
     #[must_use]
     pub fn with_handler(mut self, handler: &'m dyn Handler<D>) -> Self {
         self.handler = Some(handler);
+        self
+    }
+
+    /// Sets what sees the values of a run.
+    #[must_use]
+    pub fn with_observer(mut self, observer: &'m dyn Observer<D>) -> Self {
+        self.observer = Some(observer);
         self
     }
 

@@ -138,7 +138,7 @@ impl<'p, 'm, D: Domain> Device<'p, 'm, D> {
         }
         self.depth.set(nested);
         for (&arg, value) in data.args.iter().zip(args) {
-            frame.insert(arg, value);
+            self.define(arg, value, frame);
         }
         for &op in &data.ops {
             let operands = self.operands(op, frame).map_err(|fault| Error::at(self.module, op, fault))?;
@@ -156,7 +156,7 @@ impl<'p, 'm, D: Domain> Device<'p, 'm, D> {
                 return Err(Error::at(self.module, op, Fault::Internal(text)));
             }
             for (&result, value) in data.results.iter().zip(results) {
-                frame.insert(result, value);
+                self.define(result, value, frame);
             }
             if !data.regions.is_empty() {
                 for &value in self.program.plan.last_uses(op) {
@@ -166,6 +166,13 @@ impl<'p, 'm, D: Domain> Device<'p, 'm, D> {
         }
         self.depth.set(nested - 1);
         Ok(Vec::new())
+    }
+
+    fn define(&self, id: ValueId, value: Value<D>, frame: &mut Frame<'_, D>) {
+        if let Some(observer) = self.program.observer {
+            observer.defined(self.id, id, &value);
+        }
+        frame.insert(id, value);
     }
 
     /// The operands of an operation. Values whose last use it is are removed from the frame, unless a region may also use them.

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::{Number, Real};
 
 /// A complex number.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Complex<T> {
     /// Real part.
     pub re: T,

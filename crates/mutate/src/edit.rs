@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use shardc_ir::{CollectiveSpec, Module, OpId, OpKind, RegionId, Span, ValueId};
+use shardc_ir::{Module, OpId, OpKind, RegionId, Span, ValueId};
 
 /// The operations of the program in order. Regions of control flow are entered, but not regions that combine two elements.
 pub(crate) fn ops(module: &Module) -> Vec<OpId> {
@@ -62,26 +62,4 @@ pub(crate) fn neighbors(module: &Module, op: OpId) -> Vec<Span> {
 pub(crate) fn used(module: &Module, op: OpId) -> BTreeSet<ValueId> {
     let inner = module.ops[op].regions.iter().flat_map(|&region| module.walk(region));
     std::iter::once(op).chain(inner).flat_map(|op| module.ops[op].operands.iter().copied()).collect()
-}
-
-/// The groups of a collective.
-pub(crate) fn spec(kind: &OpKind) -> Option<&CollectiveSpec> {
-    match kind {
-        OpKind::AllReduce(spec) | OpKind::CollectivePermute(spec) => Some(spec),
-        OpKind::AllGather { spec, .. }
-        | OpKind::ReduceScatter { spec, .. }
-        | OpKind::AllToAll { spec, .. } => Some(spec),
-        _ => None,
-    }
-}
-
-/// The groups of a collective, to change them.
-pub(crate) fn spec_mut(kind: &mut OpKind) -> Option<&mut CollectiveSpec> {
-    match kind {
-        OpKind::AllReduce(spec) | OpKind::CollectivePermute(spec) => Some(spec),
-        OpKind::AllGather { spec, .. }
-        | OpKind::ReduceScatter { spec, .. }
-        | OpKind::AllToAll { spec, .. } => Some(spec),
-        _ => None,
-    }
 }

@@ -2,7 +2,7 @@
 
 use shardc_ir::reducer::{reducer, reduction_of};
 use shardc_ir::rewrite::{ValueMap, clone_op, clone_region};
-use shardc_ir::{BinaryOp, Module, OpId, OpKind, ReductionKind, ValueId};
+use shardc_ir::{BinaryOp, Module, Op, OpId, OpKind, ReductionKind, ReplicaGroups, ValueId};
 
 use crate::edit;
 use crate::random::Random;
@@ -65,7 +65,7 @@ pub fn apply(module: &mut Module, rewrite: Rewrite, random: &mut Random) -> bool
 /// Whether an operation may move and be copied: collectives are executed by all devices in the same order.
 fn is_movable(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
-    !matches!(data.kind, OpKind::Return) && (edit::spec(&data.kind).is_some() || module.is_pure(data))
+    !matches!(data.kind, OpKind::Return) && (data.kind.collective().is_some() || module.is_pure(data))
 }
 
 fn reorder(module: &mut Module, random: &mut Random) -> Option<()> {
@@ -119,14 +119,16 @@ fn merge(module: &mut Module, random: &mut Random) -> Option<()> {
 
 fn merge_two(module: &mut Module, first: OpId, second: OpId) -> Option<()> {
     let (one, two) = (module.ops[first].clone(), module.ops[second].clone());
-    let groups = |kind| edit::spec(kind).map(|spec| (&spec.groups, spec.use_global_device_ids));
+    fn groups(op: &Op) -> Option<(&ReplicaGroups, bool)> {
+        op.kind.collective().map(|spec| (&spec.groups, spec.use_global_device_ids))
+    }
     let kind = reduction(module, first, 1)?;
     let types: Vec<ValueId> = one.results.iter().chain(&two.results).copied().collect();
     let operands: Vec<ValueId> = one.operands.iter().chain(&two.operands).copied().collect();
     let dtype = |value: ValueId| module.tensor(value).map(|ty| ty.dtype);
     let element = dtype(*types.first()?)?;
     let ((region, from), (other, to)) = (edit::place(module, first)?, edit::place(module, second)?);
-    if groups(&one.kind) != groups(&two.kind)
+    if groups(&one) != groups(&two)
         || reduction(module, second, 1) != Some(kind)
         || types.iter().any(|&value| dtype(value) != Some(element))
         || region != other

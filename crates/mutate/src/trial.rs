@@ -1,9 +1,10 @@
 //! A trial: one mutated program, and what the prover says about it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use shardc_ir::{Module, Op, OpId, verify};
-use shardc_prove::{Boundary, Evidence, Options, Report, Verdict, prove};
+use shardc_prove::{Boundary, Certificate, Evidence, Options, Report, Verdict, certify, prove};
 
 use crate::damage::{self, Damage, Damaged};
 use crate::random::Random;
@@ -20,6 +21,8 @@ pub struct Subject {
     pub partitioned: Module,
     /// The blocks of inputs and outputs.
     pub boundary: Boundary,
+    /// The certificate of the partition, with which the place of a damage is found.
+    pub certificate: Option<Arc<Certificate>>,
 }
 
 /// The class of a mutation.
@@ -93,6 +96,16 @@ impl Subject {
         prove(&self.original, &self.partitioned, &self.boundary, options)
     }
 
+    /// Checks the partition itself, and keeps its certificate for the trials.
+    ///
+    /// # Errors
+    /// As for [`Subject::check`].
+    pub fn certify(&mut self, options: &Options) -> Result<Report, shardc_prove::Error> {
+        let (report, certificate) = certify(&self.original, &self.partitioned, &self.boundary, options)?;
+        self.certificate = Some(Arc::new(certificate));
+        Ok(report)
+    }
+
     /// Damages the partition. `None` if no operation admits a damage of this class, or if the damaged program is not valid.
     ///
     /// # Errors
@@ -156,7 +169,8 @@ impl Subject {
             return Ok(None);
         }
         let interrupt = options.interrupt.clone().with_time_limit(LIMIT);
-        let options = Options { always_test: true, interrupt, ..options.clone() };
+        let certificate = self.certificate.clone();
+        let options = Options { always_test: true, interrupt, certificate, ..options.clone() };
         let report = match prove(&self.original, module, &self.boundary, &options) {
             Ok(report) => report,
             Err(shardc_prove::Error::Interrupted(shardc_ir::Interruption::TimeLimit(_))) => {

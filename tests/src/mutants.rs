@@ -35,6 +35,8 @@ pub struct Settings {
     pub seed: u64,
     /// A class of mutations, `damages` or `rewrites`; by default, every second case is a damage.
     pub only: Option<String>,
+    /// Whether the place of a damage is found with the certificate of the partition.
+    pub certificate: bool,
     /// The folders of the programs.
     pub folders: Vec<PathBuf>,
 }
@@ -43,7 +45,7 @@ impl Default for Settings {
     fn default() -> Settings {
         let corpora = shared().map(|dir| dir.join("corpus"));
         let folders = std::iter::once(root().join("programs")).chain(corpora).collect();
-        Settings { cases: 2000, first: 0, seed: 1, only: None, folders }
+        Settings { cases: 2000, first: 0, seed: 1, only: None, certificate: true, folders }
     }
 }
 
@@ -58,7 +60,7 @@ pub fn run(settings: &Settings) -> Result<bool, String> {
         let all = files(folder, "mlir").map_err(|error| format!("{}: {error}", folder.display()))?;
         paths.extend(all.into_iter().filter(|path| path.metadata().is_ok_and(|data| data.len() < LONGEST)));
     }
-    let subjects = side_by_side(paths.len(), |at| subject(&paths[at]));
+    let subjects = side_by_side(paths.len(), |at| subject(&paths[at], settings.certificate));
     let subjects: Vec<(Subject, String, Verdict)> = subjects.into_iter().flatten().collect();
     let proven = subjects.iter().filter(|(.., verdict)| *verdict == Verdict::Proven).count();
     println!("{} of {} programs are used, of which {proven} are proven", subjects.len(), paths.len());
@@ -146,7 +148,7 @@ fn options() -> Options {
 }
 
 /// The program of a file, the text of its partition, and the verdict of the partition itself.
-fn subject(path: &Path) -> Option<(Subject, String, Verdict)> {
+fn subject(path: &Path, certificate: bool) -> Option<(Subject, String, Verdict)> {
     let bytes = std::fs::read(path).ok()?;
     let original = Compiler::read(&bytes).ok()?;
     let output = Compiler::new().partition(&bytes).ok()?;
@@ -154,8 +156,9 @@ fn subject(path: &Path) -> Option<(Subject, String, Verdict)> {
     let partitioned = Compiler::read(text.as_bytes()).ok()?;
     let boundary = boundary(&output.manifest()).ok()?;
     let name = path.file_stem()?.to_string_lossy().into_owned();
-    let subject = Subject { name, original, partitioned, boundary };
-    let report = subject.check(&Options { always_test: true, ..options() }).ok()?;
+    let mut subject = Subject { name, original, partitioned, boundary, certificate: None };
+    let options = Options { always_test: true, ..options() };
+    let report = if certificate { subject.certify(&options) } else { subject.check(&options) }.ok()?;
     let is_equal = matches!(report.verdict, Verdict::Proven | Verdict::Tested) && report.untested.is_none();
     is_equal.then_some((subject, text, report.verdict))
 }

@@ -4,6 +4,7 @@ use shardc_ir::{EntityRef, Func, Module, OpId, ReductionKind, Region, ValueId};
 
 use crate::algebra::{Range, join_of, substituted, substitution};
 use crate::boundary::{AxisDigit, Block, Boundary};
+use crate::certificate::Certificate;
 use crate::eval::{Devices, Eval, Stop};
 use crate::report::{Error, Output, Report};
 use crate::terms::{DEVICE, Digit, Digits, Kind, Op, TermId, Terms, View, push};
@@ -144,6 +145,37 @@ pub fn prove(
     boundary: &Boundary,
     options: &Options,
 ) -> Result<Report, Error> {
+    checked(original, partitioned, boundary, options, |_, _, report| report)
+}
+
+/// Checks a partitioned program, and describes its values in a certificate.
+///
+/// # Errors
+/// As for [`prove`].
+pub fn certify(
+    original: &Module,
+    partitioned: &Module,
+    boundary: &Boundary,
+    options: &Options,
+) -> Result<(Report, Certificate), Error> {
+    checked(original, partitioned, boundary, options, |eval, origins, report| {
+        let describe = |value: ValueId| {
+            let view = eval.values[value.index()].as_ref()?;
+            Some(describe::view(eval.terms, view, original, origins))
+        };
+        let certificate = Certificate::new(original, partitioned, boundary, options, describe);
+        (report, certificate)
+    })
+}
+
+/// Checks a partitioned program, and passes its views and the report to a function.
+fn checked<T>(
+    original: &Module,
+    partitioned: &Module,
+    boundary: &Boundary,
+    options: &Options,
+    then: impl FnOnce(&Eval<'_, '_>, &[Option<OpId>], Report) -> T,
+) -> Result<T, Error> {
     check_boundary(original, partitioned, boundary)?;
     let mut terms = Terms::default();
     let (global, global_body) = entry(original, "original")?;
@@ -186,7 +218,8 @@ pub fn prove(
             },
         });
     }
-    Ok(verdict::report(&eval, original, &origins, local_body, &outputs, boundary, options))
+    let report = verdict::report(&eval, original, &origins, local_body, &outputs, boundary, options);
+    Ok(then(&eval, &origins, report))
 }
 
 /// Compares an output with the output of the original.

@@ -1,6 +1,6 @@
 //! Runs both programs on random inputs in exact arithmetic.
 
-use shardc_interpreter::{Array, Compiled, Exact, Fault, Grid, Launch, Options, Program, Value};
+use shardc_interpreter::{Array, Compiled, Exact, Fault, Grid, Launch, Observer, Options, Program, Value};
 use shardc_ir::{Interrupt, Module, OpKind, TensorType};
 
 use crate::boundary::{Block, Boundary};
@@ -104,16 +104,31 @@ impl<'m> Test<'m> {
 
     /// The results of a partitioned program on each device.
     pub(crate) fn run(&self, module: &Module) -> Result<Vec<Values>, String> {
-        self.run_within(module, self.work)
+        self.run_within(module, self.work.min(MORE * self.elements + LEAST), None)
+    }
+
+    /// Shows the values of a partitioned program to an observer. A device has its number, not its position in the mesh.
+    pub(crate) fn observe(&self, module: &Module, observer: &dyn Observer<Exact>) -> Result<(), String> {
+        self.run_within(module, self.work.min(MORE * self.elements + LEAST), Some(observer)).map(|_| ())
+    }
+
+    /// The results of the original.
+    pub(crate) fn wanted(&self) -> &[Value<Exact>] {
+        &self.wanted
     }
 
     /// Whether a changed partition has the results of the original. A changed loop may not end: the work is limited.
     pub(crate) fn is_equal(&self, module: &Module) -> bool {
-        let results = self.run_within(module, self.work.min(16 * self.elements + LEAST));
+        let results = self.run_within(module, self.work.min(16 * self.elements + LEAST), None);
         results.and_then(|results| self.differences(&results)).is_ok_and(|found| found.is_empty())
     }
 
-    fn run_within(&self, module: &Module, work: u64) -> Result<Vec<Values>, String> {
+    fn run_within(
+        &self,
+        module: &Module,
+        work: u64,
+        observer: Option<&dyn Observer<Exact>>,
+    ) -> Result<Vec<Values>, String> {
         let func = module.entry().ok_or("a program has no entry function")?;
         let mut launches = Vec::new();
         for &at in &self.position {
@@ -129,7 +144,10 @@ impl<'m> Test<'m> {
             true => Grid { replicas: 1, partitions: devices },
             false => Grid { replicas: devices, partitions: 1 },
         };
-        let program = Program::<Exact>::new(module, self.options(work));
+        let mut program = Program::<Exact>::new(module, self.options(work));
+        if let Some(observer) = observer {
+            program = program.with_observer(observer);
+        }
         let fault = |error| format!("the partition: {error}");
         match launches.pop() {
             // A program on global values may have manual computations, in which the devices of their mesh meet.
@@ -162,8 +180,10 @@ impl<'m> Test<'m> {
         Ok(found)
     }
 }
-/// The elements that a changed partition may compute on each device, even if the original computes few.
+/// The elements that a partition may compute on each device, even if the original computes few.
 const LEAST: u64 = 1 << 14;
+/// How many times as many elements as the original a partition may compute on each device: a wrong loop may not end.
+const MORE: u64 = 64;
 
 /// The value of padding; a program that uses it has other results.
 const PADDING: f64 = 17.0;

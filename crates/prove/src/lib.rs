@@ -67,8 +67,9 @@
 //! ## Rooms
 //!
 //! `terms` has terms, views and digits, and builds nodes in canonical form. `algebra` has the rewrites. `eval` evaluates programs, one file
-//! for each family of operations. `check` compares outputs, and `verdict` decides. `exact` runs the test; after a difference, `locate` finds the
-//! wrong operation by the elements of values (`trace`) and by changes that correct it (`repair`). `gradient` checks gradients,
+//! for each family of operations. `check` compares outputs, and `verdict` decides. `exact` runs the test; after a difference, the
+//! wrong operation is found by `changes` since a `certificate` was written, with the `marks` of values. Without it, `locate` finds the operation by
+//! the elements of values (`trace`) and by changes that correct it (`repair`). `gradient` checks gradients,
 //! `effects` finds effects, `describe` prints views. `boundary` and `report` are the interface.
 //!
 //! Related work: Scalify (arXiv 2509.10694) relates values of distributed and baseline programs by e-graph rewriting, TrainVerify verifies
@@ -76,6 +77,8 @@
 
 mod algebra;
 mod boundary;
+mod certificate;
+mod changes;
 mod check;
 mod describe;
 mod effects;
@@ -83,6 +86,7 @@ mod eval;
 mod exact;
 mod gradient;
 mod locate;
+mod marks;
 #[cfg(test)]
 mod meaning;
 mod repair;
@@ -92,8 +96,10 @@ mod trace;
 mod verdict;
 
 pub use boundary::{AxisDigit, Block, Boundary};
-pub use check::prove;
+pub use certificate::{Certificate, Claim, Step};
+pub use check::{certify, prove};
 pub use gradient::{GradientReport, check_gradient};
+pub use marks::Mark;
 pub use report::{Counts, Error, Evidence, Place, Report, Verdict};
 
 /// Limits of a check.
@@ -103,12 +109,19 @@ pub struct Options {
     pub interrupt: shardc_ir::Interrupt,
     /// The most work of the test that follows if the program is not proven; `None` disables it.
     pub test_work: Option<u64>,
+    /// The certificate of the partition before it was changed: if results differ, it finds the operation.
+    pub certificate: Option<std::sync::Arc<Certificate>>,
     /// Whether the test also follows a proof, and decides; tests of this crate use it.
     pub always_test: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { interrupt: shardc_ir::Interrupt::default(), test_work: Some(1 << 33), always_test: false }
+        Options {
+            interrupt: shardc_ir::Interrupt::default(),
+            test_work: Some(1 << 33),
+            certificate: None,
+            always_test: false,
+        }
     }
 }

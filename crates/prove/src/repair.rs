@@ -108,25 +108,13 @@ fn follow(module: &mut Module, op: OpId, kind: &OpKind, reduction: ReductionKind
 }
 
 fn groups(kind: &OpKind) -> Option<&ReplicaGroups> {
-    match kind {
-        OpKind::AllReduce(spec) | OpKind::CollectivePermute(spec) => Some(&spec.groups),
-        OpKind::AllGather { spec, .. }
-        | OpKind::ReduceScatter { spec, .. }
-        | OpKind::AllToAll { spec, .. } => Some(&spec.groups),
-        _ => None,
-    }
+    kind.collective().map(|spec| &spec.groups)
 }
 
 fn with_groups(kind: &OpKind, groups: ReplicaGroups) -> OpKind {
     let mut kind = kind.clone();
-    match &mut kind {
-        OpKind::AllReduce(spec) | OpKind::CollectivePermute(spec) => {
-            (spec.groups, spec.mesh_axes) = (groups, None);
-        }
-        OpKind::AllGather { spec, .. }
-        | OpKind::ReduceScatter { spec, .. }
-        | OpKind::AllToAll { spec, .. } => (spec.groups, spec.mesh_axes) = (groups, None),
-        _ => {}
+    if let Some(spec) = kind.collective_mut() {
+        (spec.groups, spec.mesh_axes) = (groups, None);
     }
     kind
 }

@@ -74,6 +74,8 @@ pub struct Report {
     pub places: Vec<Place>,
     /// The reason for which the program was not tested, if it was not.
     pub untested: Option<String>,
+    /// The reason for which the places are not those that the certificate tells, if one was passed.
+    pub certificate: Option<String>,
 }
 
 /// A reason for which nothing was checked.

@@ -3,6 +3,7 @@
 use shardc_ir::{EntityRef, Module, OpId, Region, ValueDef, ValueId};
 
 use crate::boundary::Boundary;
+use crate::changes::changes;
 use crate::eval::{Eval, Status};
 use crate::exact::Test;
 use crate::report::{Counts, Evidence, Output, Place, Report, Verdict};
@@ -44,6 +45,7 @@ pub(crate) fn report(
         kinds,
         places: Vec::new(),
         untested: None,
+        certificate: None,
     };
     let mut is_refuted = false;
     for (at, output) in outputs.iter().enumerate() {
@@ -81,7 +83,7 @@ pub(crate) fn report(
     } else if !all_proven {
         report.verdict = Verdict::NotDecided;
     }
-    if is_refuted && !options.always_test {
+    if is_refuted && !options.always_test && options.certificate.is_none() {
         return report;
     }
     let Some(work) = options.test_work else {
@@ -97,13 +99,30 @@ pub(crate) fn report(
         Ok((test, different)) if !different.is_empty() => {
             report.verdict = Verdict::Refuted;
             report.evidence = Some(Evidence::Test);
-            locate(&mut report, eval, &test, (&returned, &different));
+            let certificate = options.certificate.as_ref();
+            let places = certificate.map(|certificate| changes(certificate, &test, module));
+            if let Some(Err(reason)) = &places {
+                report.certificate = Some(reason.clone());
+            }
+            match places {
+                Some(Ok(places)) if !places.is_empty() => certified(&mut report, places, &different),
+                _ => locate(&mut report, eval, &test, (&returned, &different)),
+            }
         }
         Ok(_) if all_proven => {}
         Ok(_) if has_effects => report.untested = Some("effects are not compared".to_owned()),
         Ok(_) => report.verdict = Verdict::Tested,
     }
     report
+}
+
+/// Puts the operations that the certificate does not have before the other places.
+fn certified(report: &mut Report, places: Vec<Place>, different: &[usize]) {
+    report
+        .places
+        .retain(|old| !places.iter().any(|place| place.span == old.span && place.operation == old.operation));
+    let places = places.into_iter().map(|place| Place { outputs: different.to_vec(), ..place });
+    report.places.splice(0..0, places);
 }
 
 /// Puts the operations because of which results differ before the other places.

@@ -38,7 +38,7 @@ use shardc_ir::{Diagnostic, Module, Op, OpKind, ReductionKind};
 use shardc_passes::gspmd::import_gspmd;
 use shardc_prove::Error as ProveError;
 use shardc_prove::{AxisDigit, Block, Boundary};
-pub use shardc_prove::{Counts, Evidence, Options, Place, Report, Verdict};
+pub use shardc_prove::{Certificate, Claim, Counts, Evidence, Mark, Options, Place, Report, Step, Verdict};
 
 use crate::Error;
 use crate::manifest::{Manifest, MeshInfo, TensorInfo};
@@ -56,9 +56,28 @@ pub fn prove(
     let original = with_manual_computations(original);
     let report =
         boundary(manifest).and_then(|blocks| shardc_prove::prove(&original, partitioned, &blocks, options));
-    report.map_err(|error| {
-        refused(error, "pass the manifest that `shardc partition --manifest` wrote with this partition")
-    })
+    report.map_err(misfit)
+}
+
+/// As [`prove`], and describes the values of the partition in a certificate. If another tool changes the partition afterwards, and
+/// [`Options::certificate`] has it, the places of the report are the changed operations.
+///
+/// # Errors
+/// As for [`prove`].
+pub fn certify(
+    original: &Module,
+    partitioned: &Module,
+    manifest: &Manifest,
+    options: &Options,
+) -> Result<(Report, Certificate), Error> {
+    let original = with_manual_computations(original);
+    let found =
+        boundary(manifest).and_then(|blocks| shardc_prove::certify(&original, partitioned, &blocks, options));
+    found.map_err(misfit)
+}
+
+fn misfit(error: ProveError) -> Error {
+    refused(error, "pass the manifest that `shardc partition --manifest` wrote with this partition")
 }
 
 /// The program with its device-local parts in the form of Shardy, in which they can be run: GSPMD marks only their ends. If they cannot be

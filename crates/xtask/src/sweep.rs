@@ -32,6 +32,9 @@ pub struct SweepArgs {
     /// For proofs: a class of mutations, `damages` or `rewrites`.
     #[arg(long)]
     only: Option<String>,
+    /// For proofs: find the places of damages without the certificates of the partitions.
+    #[arg(long)]
+    without_certificate: bool,
     /// For proofs: the folder of the programs.
     #[arg(long, value_name = "FOLDER")]
     programs: Option<PathBuf>,
@@ -90,6 +93,9 @@ fn proofs(workspace: &Workspace, args: &SweepArgs) -> Result<()> {
     }
     if let Some(only) = &args.only {
         command.args(["--only", only]);
+    }
+    if args.without_certificate {
+        command.arg("--without-certificate");
     }
     if let Some(programs) = &args.programs {
         command.arg("--programs").arg(std::path::absolute(programs)?);

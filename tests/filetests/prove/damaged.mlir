@@ -15,7 +15,7 @@
 
 // CHECK: proven: in exact arithmetic, for all inputs; outputs proven: 2 of 2
 
-// DROPPED: refuted: an output is not what the manifest says; outputs proven: 1 of 2
+// DROPPED: refuted: an output is a partial result in place of the complete value; outputs proven: 1 of 2
 // DROPPED-NEXT: stablehlo.{{.*}} at {{.*}}.dropped.mlir:{{[0-9]+}}: a partial sum: it is not combined over device % 2
 
 // WRONG: refuted: results differ for random inputs; outputs proven: 1 of 2

@@ -1,5 +1,6 @@
 //! Damages and rewrites partitions, and proves them:
-//! `mutants [--cases N] [--first N] [--seed N] [--only NAME] [--programs FOLDER]`.
+//! `mutants [--cases N] [--first N] [--seed N] [--only NAME] [--without-certificate]
+//! [--programs FOLDER]`.
 //!
 //! `cargo xtask sweep --of proofs` builds and starts this program. A name is a class of mutations, `damages` or `rewrites`.
 
@@ -20,6 +21,7 @@ fn settings() -> Result<Settings, String> {
             "--first" => settings.first = number(value()?)?,
             "--seed" => settings.seed = number(value()?)?,
             "--only" => settings.only = Some(value()?),
+            "--without-certificate" => settings.certificate = false,
             "--programs" => settings.folders = vec![value()?.into()],
             _ => return Err(format!("unknown option {word}")),
         }

@@ -139,8 +139,11 @@ pub(crate) struct ProveArgs {
     /// An argument that only the second program has, and that is zero: its name, in which * matches any text; may be repeated
     #[arg(long, value_name = "NAME", conflicts_with = "manifest")]
     pub(crate) zero: Vec<String>,
+    /// The certificate that `shardc partition --certificate` wrote with the partition, to find what was changed in it since then
+    #[arg(long, value_name = "FILE")]
+    pub(crate) certificate: Option<PathBuf>,
     /// Check that the second program returns the gradient of the first result of the original
-    #[arg(long, conflicts_with_all = ["manifest", "zero", "no_test"])]
+    #[arg(long, conflicts_with_all = ["manifest", "zero", "certificate", "no_test"])]
     pub(crate) gradient: bool,
     /// The differentiated arguments, as for `shardc grad`; by default those that the names of the results name, or else all of floats
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "gradient")]

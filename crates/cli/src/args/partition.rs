@@ -47,6 +47,10 @@ pub(crate) struct PartitionArgs {
     /// Prove that the partitioned program computes what the program computes, and print what is not proven
     #[arg(long, conflicts_with = "manual_computation")]
     pub(crate) prove: bool,
+    /// The file to which the certificate is written: what each value of the partitioned program is. `shardc prove --certificate` finds with it
+    /// the operation that another tool changed
+    #[arg(long, value_name = "FILE", conflicts_with = "manual_computation")]
+    pub(crate) certificate: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) stop: StopArgs,
 }

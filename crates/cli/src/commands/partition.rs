@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::json;
 use shardc::plan::seconds_text;
-use shardc::prove::Verdict;
+use shardc::prove::{Certificate, Report, Verdict};
 use shardc::{Compiler, Output, Stage};
 use shardc_passes::cost::traffic::summarize;
 
 use super::{memory, prove};
 use crate::args::{Emit, Mode, PartitionArgs};
 use crate::failure::Failure;
-use crate::job::{self, Ran};
+use crate::job::{self, Job, Ran};
 use crate::output::Outputs;
 use crate::target::Chosen;
 use crate::ui::Ui;
@@ -21,7 +21,8 @@ use crate::ui::table::{Table, bytes};
 
 pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     let manifest = args.manifest.as_deref().map(|path| ("--manifest", path));
-    let named = args.how.outputs(&[Some(("--output", &args.output)), manifest]);
+    let certificate = args.certificate.as_deref().map(|path| ("--certificate", path));
+    let named = args.how.outputs(&[Some(("--output", &args.output)), manifest, certificate]);
     let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
     let mut how = args.how.for_machine(args.target.chosen()?);
     if args.manual_computation {
@@ -46,6 +47,10 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     if let Some(path) = &args.manifest {
         outputs.put(path, format!("{}\n", job.output.manifest().to_json()))?;
     }
+    let proof = proof(args, &job)?;
+    if let Some((path, (_, Some(certificate)))) = args.certificate.as_deref().zip(proof.as_ref()) {
+        outputs.put(path, prove::certificate_text(certificate)?)?;
+    }
     outputs.commit()?;
     if args.summary {
         summary(&job.output, args.how.memory.filter(|&limit| limit > 0), ui);
@@ -54,14 +59,13 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
         at_peak(&job.output, ui);
     }
     let mut code = ExitCode::SUCCESS;
-    if args.prove {
-        let original = Compiler::read(&job.source.bytes).map_err(|error| job.source.explain(&error))?;
-        let report = prove::check(&original, &job.output.module, &job.output.manifest(), true)
-            .map_err(|error| job.source.explain(&error))?;
-        ui.summary(
-            || prove::text(&report, &job.source, ui),
-            || json!({ "proof": prove::document(&report, &job.source) }),
-        );
+    if let Some((report, _)) = &proof {
+        if args.prove {
+            ui.summary(
+                || prove::text(report, &job.source, ui),
+                || json!({ "proof": prove::document(report, &job.source) }),
+            );
+        }
         if report.verdict == Verdict::Refuted {
             code = ExitCode::FAILURE;
         }
@@ -69,6 +73,22 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     // Since the process exits next, freeing the memory of the job would only take time.
     std::mem::forget(job);
     Ok(code)
+}
+
+/// Checks the partition if the options ask for it, and describes its values if they ask for a certificate.
+fn proof(args: &PartitionArgs, job: &Job) -> Result<Option<(Report, Option<Certificate>)>> {
+    if !args.prove && args.certificate.is_none() {
+        return Ok(None);
+    }
+    let explained = |error| job.source.explain(&error);
+    let original = Compiler::read(&job.source.bytes).map_err(explained)?;
+    let (module, manifest, options) = (&job.output.module, job.output.manifest(), prove::options(true));
+    let found = match args.certificate {
+        None => shardc::prove::prove(&original, module, &manifest, &options).map(|report| (report, None)),
+        Some(_) => shardc::prove::certify(&original, module, &manifest, &options)
+            .map(|(report, certificate)| (report, Some(certificate))),
+    };
+    found.map(Some).map_err(explained)
 }
 
 /// Returns the partitioned program in the form of the options.

@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use shardc::ir::Module;
-use shardc::prove::{self, Evidence, GradientReport, Options, Place, Report, Verdict};
+use shardc::prove::{self, Certificate, Evidence, GradientReport, Options, Place, Report, Verdict};
 use shardc::{Compiler, Error, Manifest};
 
 use crate::args::ProveArgs;
@@ -38,7 +39,9 @@ pub(crate) fn run(args: &ProveArgs, ui: &Ui) -> Result<ExitCode> {
         Some(path) => manifest(path)?,
         None => prove::annotated_manifest(&global, &local).map_err(explained)?,
     };
-    let report = check(&global, &local, &manifest, !args.no_test).map_err(explained)?;
+    let mut options = options(!args.no_test);
+    options.certificate = args.certificate.as_deref().map(certificate).transpose()?.map(Arc::new);
+    let report = prove::prove(&global, &local, &manifest, &options).map_err(explained)?;
     ui.result(|| text(&report, &partitioned, ui), || document(&report, &partitioned))?;
     Ok(match report.verdict {
         Verdict::Proven | Verdict::Tested => ExitCode::SUCCESS,
@@ -98,18 +101,27 @@ fn manifest(path: &Path) -> Result<Manifest> {
         .with_context(|| format!("{} is not a manifest of `shardc partition`", source.name))
 }
 
-/// Proves a partitioned program.
-pub(crate) fn check(
-    global: &Module,
-    local: &Module,
-    manifest: &Manifest,
-    tests: bool,
-) -> Result<Report, Error> {
+fn certificate(path: &Path) -> Result<Certificate> {
+    let source = Source::read(path)?;
+    serde_json::from_slice(&source.bytes)
+        .with_context(|| format!("{} is not a certificate of `shardc partition`", source.name))
+}
+
+/// The limits of a check.
+pub(crate) fn options(tests: bool) -> Options {
     let mut options = Options::default();
     if !tests {
         options.test_work = None;
     }
-    prove::prove(global, local, manifest, &options)
+    options
+}
+
+/// A certificate as JSON: a line for each operation.
+pub(crate) fn certificate_text(certificate: &Certificate) -> Result<String> {
+    let steps = certificate.steps.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+    let mark = serde_json::to_string(&certificate.original)?;
+    let head = format!("{{\"version\": {}, \"original\": {mark}, \"steps\": [\n", certificate.version);
+    Ok(format!("{head}{}\n]}}\n", steps.join(",\n")))
 }
 
 /// The line of a place, if it is in the text.
@@ -140,11 +152,14 @@ pub(crate) fn text(report: &Report, source: &Source, ui: &Ui) -> String {
         (Verdict::Proven, ..) => "in exact arithmetic, for all inputs".to_owned(),
         (Verdict::Tested, ..) => "equal in exact arithmetic for random inputs, but not proven".to_owned(),
         (Verdict::Refuted, Some(Evidence::Test), _) => "results differ for random inputs".to_owned(),
-        (Verdict::Refuted, ..) => "an output is not what the manifest says".to_owned(),
+        (Verdict::Refuted, ..) => "an output is a partial result in place of the complete value".to_owned(),
         (_, _, Some(reason)) => format!("not tested: {reason}"),
         (Verdict::NotDecided, _, None) => "not tested".to_owned(),
     };
     let mut out = format!("{}: {reason}; outputs proven: {outputs} of {all}\n", words(report.verdict));
+    if let Some(reason) = &report.certificate {
+        let _ = writeln!(out, "the certificate was not used: {reason}");
+    }
     for place in report.places.iter().take(SHOWN) {
         let at = position(place, source).map(|at| format!(" at {at}")).unwrap_or_default();
         let location = place.location.as_ref().map(|at| format!(" ({at})")).unwrap_or_default();
@@ -194,5 +209,6 @@ pub(crate) fn document(report: &Report, source: &Source) -> Value {
         "operations": kinds,
         "places": places.collect::<Vec<_>>(),
         "untested": report.untested,
+        "certificate_unused": report.certificate,
     })
 }

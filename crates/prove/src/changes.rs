@@ -1,0 +1,207 @@
+//! The operations of a partition that were changed since its certificate was written.
+//!
+//! A step is an operation with the [marks](crate::marks) of its operands and results. An operation whose operands have marks of the
+//! certificate, and whose step is not in the certificate, is the operation that was changed, or one beside an operation that was removed. So is
+//! the producer of a value that is passed to control flow, or returned, in place of another. Neither the order of operations nor the names of values matter.
+//!
+//! In a loop, everything is different after the first time at which a value is. So steps are compared time by time.
+
+use rustc_hash::FxHashSet;
+use shardc_ir::{EntityRef, Module, OpId, OpKind, ValueDef, ValueId};
+use smallvec::SmallVec;
+
+use crate::certificate::{Certificate, Step, VERSION, is_flow, steps_of};
+use crate::exact::Test;
+use crate::marks::{self, Mark, Part, TIMES};
+use crate::report::Place;
+
+/// The changed operations. An error is the reason for which the certificate does not tell.
+pub(crate) fn changes(
+    certificate: &Certificate,
+    test: &Test<'_>,
+    module: &Module,
+) -> Result<Vec<Place>, String> {
+    if certificate.version != VERSION {
+        return Err(format!("it has format {}, not {VERSION}", certificate.version));
+    }
+    match certificate.original {
+        None => return Err("it has no marks, because the programs were too large to run".to_owned()),
+        Some(mark) if mark != marks::together(test.wanted()) => {
+            return Err("it is of another original program".to_owned());
+        }
+        Some(_) => {}
+    }
+    let marks = marks::marks(test, module)?;
+    let parts = (0..TIMES).map(Part::Time).chain([Part::All]);
+    for part in parts {
+        let changes = Changes::new(certificate, module, &marks, part);
+        let found = changes.begins(false);
+        if !found.is_empty() {
+            return Ok(found.iter().map(|change| changes.place(change)).collect());
+        }
+    }
+    let changes = Changes::new(certificate, module, &marks, Part::All);
+    Ok(changes.begins(true).iter().map(|change| changes.place(change)).collect())
+}
+
+/// A changed operation.
+struct Change {
+    op: OpId,
+    /// If it computes a value that is passed or returned in place of another, the mark of the other.
+    instead_of: Option<u64>,
+}
+
+/// Parts of the marks of the operands and results of an operation.
+type Words = SmallVec<[Option<u64>; 4]>;
+
+/// The name of an operation, and parts of marks.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key<'a> {
+    operation: &'a str,
+    operands: Words,
+    results: Words,
+}
+
+/// A comparison of a program with its certificate.
+struct Changes<'a> {
+    certificate: &'a Certificate,
+    module: &'a Module,
+    /// The part of the mark of each value.
+    words: Vec<Option<u64>>,
+    part: Part,
+    /// The steps of the certificate.
+    steps: FxHashSet<Key<'a>>,
+    /// The values of the certificate.
+    values: FxHashSet<u64>,
+    /// The steps of the program.
+    own: FxHashSet<Key<'a>>,
+}
+
+impl<'a> Changes<'a> {
+    fn new(
+        certificate: &'a Certificate,
+        module: &'a Module,
+        marks: &[Option<Mark>],
+        part: Part,
+    ) -> Changes<'a> {
+        let words = marks.iter().map(|mark| mark.and_then(|mark| mark.part(part))).collect();
+        let steps: FxHashSet<Key<'_>> = certificate.steps.iter().map(|step| key(step, part)).collect();
+        let values =
+            steps.iter().flat_map(|step| step.operands.iter().chain(&step.results)).flatten().copied();
+        let values = values.collect();
+        let mut changes =
+            Changes { certificate, module, words, part, values, steps, own: FxHashSet::default() };
+        changes.own = steps_of(module).map(|op| changes.key(op)).collect();
+        changes
+    }
+
+    fn key(&self, op: OpId) -> Key<'a> {
+        let data = &self.module.ops[op];
+        let words = |values: &[ValueId]| values.iter().map(|value| self.words[value.index()]).collect();
+        Key { operation: data.kind.name(), operands: words(&data.operands), results: words(&data.results) }
+    }
+
+    /// The operations without bad operands that are no step of the certificate, and the producers of values that are passed or returned in
+    /// place of others; `flow` says whether these are operations with control flow, or all others.
+    fn begins(&self, flow: bool) -> Vec<Change> {
+        let module = self.module;
+        let is_good = |&value: &ValueId| {
+            // The argument of a loop is bad if the end of the body is: only single times can be compared.
+            let is_argument =
+                matches!(module.values[value].def(), ValueDef::Arg(..)) && self.part == Part::All;
+            is_argument || self.words[value.index()].is_none_or(|word| self.values.contains(&word))
+        };
+        let mut found = Vec::new();
+        for op in steps_of(module) {
+            let (data, key) = (&module.ops[op], self.key(op));
+            if self.steps.contains(&key) || !data.operands.iter().all(is_good) {
+                continue;
+            }
+            let is_changed = key.results.iter().any(Option::is_some);
+            match (flow, has_flow(&data.kind)) {
+                // What is inside decides about the results, unless the operands are others.
+                (false, true) => found.extend(self.exchanged(op, &key)),
+                (false, false) if is_changed => found.push(Change { op, instead_of: None }),
+                (true, true) if is_changed => found.push(Change { op, instead_of: None }),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// The producers of the operands of an operation that differ from those of the most similar step.
+    fn exchanged(&self, op: OpId, own: &Key<'_>) -> Vec<Change> {
+        let different = |key: Key<'_>| -> Vec<(usize, Option<u64>)> {
+            let pairs = key.operands.iter().zip(&own.operands).enumerate();
+            pairs.filter(|(_, (one, two))| one != two).map(|(at, (one, _))| (at, *one)).collect()
+        };
+        let is_similar =
+            |key: &&Key<'_>| key.operation == own.operation && key.operands.len() == own.operands.len();
+        let similar = self.steps.iter().filter(is_similar).cloned();
+        let nearest = similar.map(different).min_by_key(|different| (different.len(), different.clone()));
+        let operands = &self.module.ops[op].operands;
+        let change = |(at, instead_of): (usize, Option<u64>)| {
+            let producer = operands.get(at).and_then(|&value| self.module.def_op(value));
+            Change { op: producer.unwrap_or(op), instead_of }
+        };
+        nearest.unwrap_or_default().into_iter().map(change).collect()
+    }
+
+    /// What the certificate says about a changed operation.
+    fn place(&self, change: &Change) -> Place {
+        let (module, op) = (self.module, change.op);
+        let found = match change.instead_of {
+            None => "a value that the certificate does not have of these operands",
+            Some(_) => "a value that is used in place of another",
+        };
+        Place {
+            operation: module.ops[op].kind.name().to_owned(),
+            span: module.ops[op].span,
+            location: module.user_loc(op),
+            found: found.to_owned(),
+            needed: self.needed(change).unwrap_or_else(|| "a step of the certificate".to_owned()),
+            outputs: Vec::new(),
+        }
+    }
+
+    /// The step of the certificate that the program does not have any more.
+    fn needed(&self, change: &Change) -> Option<String> {
+        let steps = || self.certificate.steps.iter().map(|step| (step, key(step, self.part)));
+        if let Some(word) = change.instead_of {
+            let (step, _) = steps().find(|(_, key)| key.results.contains(&Some(word)))?;
+            return Some(format!("the certificate has {} there", text(step)));
+        }
+        let own = self.key(change.op);
+        let lost = || steps().filter(|(step, key)| !step.is_return() && !self.own.contains(key));
+        let uses =
+            |key: &Key<'_>| key.operands.iter().any(|word| word.is_some() && own.operands.contains(word));
+        let same = lost().find(|(_, key)| key.operands == own.operands);
+        if let Some((step, _)) = same.or_else(|| lost().find(|(_, key)| uses(key))) {
+            return Some(format!("the certificate has {} of these operands", text(step)));
+        }
+        let (step, _) = lost().find(|(_, key)| key.operation == own.operation)?;
+        Some(format!("the certificate has {} of other operands", text(step)))
+    }
+}
+
+/// Whether the results of an operation are values of a region or function.
+fn has_flow(kind: &OpKind) -> bool {
+    is_flow(kind) || matches!(kind, OpKind::Call { .. } | OpKind::Return)
+}
+
+fn key(step: &Step, part: Part) -> Key<'_> {
+    let word = |mark: Option<Mark>| mark.and_then(|mark| mark.part(part));
+    Key {
+        operation: &step.operation,
+        operands: step.operands.iter().map(|&mark| word(mark)).collect(),
+        results: step.results.iter().map(|claim| word(claim.mark)).collect(),
+    }
+}
+
+/// The operation of a step, its location, and its value.
+fn text(step: &Step) -> String {
+    let at = step.location.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
+    let is = step.results.first().map(|claim| claim.is.as_str()).filter(|is| !is.is_empty());
+    let is = is.map(|is| format!(", which is {is},")).unwrap_or_default();
+    format!("{}{at}{is}", step.operation)
+}

@@ -6,7 +6,7 @@
 //!
 //! In a loop, everything is different after the first time at which a value is. So steps are compared time by time.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{EntityRef, Module, OpId, OpKind, ValueDef, ValueId};
 use smallvec::SmallVec;
 
@@ -73,8 +73,8 @@ struct Changes<'a> {
     steps: FxHashSet<Key<'a>>,
     /// The values of the certificate.
     values: FxHashSet<u64>,
-    /// The steps of the program.
-    own: FxHashSet<Key<'a>>,
+    /// The steps of the program, and how often it has each more than the certificate.
+    own: FxHashMap<Key<'a>, i64>,
 }
 
 impl<'a> Changes<'a> {
@@ -90,8 +90,15 @@ impl<'a> Changes<'a> {
             steps.iter().flat_map(|step| step.operands.iter().chain(&step.results)).flatten().copied();
         let values = values.collect();
         let mut changes =
-            Changes { certificate, module, words, part, values, steps, own: FxHashSet::default() };
-        changes.own = steps_of(module).map(|op| changes.key(op)).collect();
+            Changes { certificate, module, words, part, values, steps, own: FxHashMap::default() };
+        let mut own: FxHashMap<Key<'_>, i64> = FxHashMap::default();
+        for op in steps_of(module) {
+            *own.entry(changes.key(op)).or_default() += 1;
+        }
+        for step in &certificate.steps {
+            own.entry(key(step, part)).and_modify(|count| *count -= 1);
+        }
+        changes.own = own;
         changes
     }
 
@@ -121,12 +128,26 @@ impl<'a> Changes<'a> {
             match (flow, has_flow(&data.kind)) {
                 // What is inside decides about the results, unless the operands are others.
                 (false, true) => found.extend(self.exchanged(op, &key)),
-                (false, false) if is_changed => found.push(Change { op, instead_of: None }),
+                (false, false) if is_changed => {
+                    found.push(Change { op, instead_of: None });
+                    found.extend(self.repeated(op).map(|op| Change { op, instead_of: None }));
+                }
                 (true, true) if is_changed => found.push(Change { op, instead_of: None }),
                 _ => {}
             }
         }
         found
+    }
+
+    /// The first operation before this one that the program has more often than the certificate: where an operation was removed, those behind it
+    /// may be the same as others.
+    fn repeated(&self, op: OpId) -> Option<OpId> {
+        let module = self.module;
+        let before = |op: OpId| {
+            let producers = module.ops[op].operands.iter().filter_map(|&value| module.def_op(value));
+            producers.into_iter().find(|&op| self.own.get(&self.key(op)).is_some_and(|&count| count > 0))
+        };
+        std::iter::successors(before(op), |&op| before(op)).last()
     }
 
     /// The producers of the operands of an operation that differ from those of the most similar step.
@@ -172,7 +193,7 @@ impl<'a> Changes<'a> {
             return Some(format!("the certificate has {} there", text(step)));
         }
         let own = self.key(change.op);
-        let lost = || steps().filter(|(step, key)| !step.is_return() && !self.own.contains(key));
+        let lost = || steps().filter(|(step, key)| !step.is_return() && !self.own.contains_key(key));
         let uses =
             |key: &Key<'_>| key.operands.iter().any(|word| word.is_some() && own.operands.contains(word));
         let same = lost().find(|(_, key)| key.operands == own.operands);

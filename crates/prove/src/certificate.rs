@@ -11,7 +11,7 @@ use crate::boundary::Boundary;
 use crate::exact::Test;
 use crate::marks::{self, Mark};
 
-/// What a value is.
+/// The meaning of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// The term of the value, and its blocks, in words; empty if the operation was not evaluated.

@@ -44,6 +44,9 @@ pub(crate) fn changes(
     Ok(changes.begins(true).iter().map(|change| changes.place(change)).collect())
 }
 
+/// The most operations before a changed one that are searched for repeated ones.
+const MOST_NEAR: usize = 16;
+
 /// A changed operation.
 struct Change {
     op: OpId,
@@ -126,7 +129,7 @@ impl<'a> Changes<'a> {
             }
             let is_changed = key.results.iter().any(Option::is_some);
             match (flow, has_flow(&data.kind)) {
-                // What is inside decides about the results, unless the operands are others.
+                // Operations inside decide about the results, unless the operands are others.
                 (false, true) => found.extend(self.exchanged(op, &key)),
                 (false, false) if is_changed => {
                     found.push(Change { op, instead_of: None });
@@ -139,15 +142,25 @@ impl<'a> Changes<'a> {
         found
     }
 
-    /// The first operation before this one that the program has more often than the certificate: where an operation was removed, those behind it
-    /// may be the same as others.
+    /// An operation before this one that the program has more often than the certificate: where an operation was removed or changed, those behind
+    /// it may be the same as others.
     fn repeated(&self, op: OpId) -> Option<OpId> {
         let module = self.module;
-        let before = |op: OpId| {
-            let producers = module.ops[op].operands.iter().filter_map(|&value| module.def_op(value));
-            producers.into_iter().find(|&op| self.own.get(&self.key(op)).is_some_and(|&count| count > 0))
-        };
-        std::iter::successors(before(op), |&op| before(op)).last()
+        let producers = |op: OpId| module.ops[op].operands.iter().filter_map(|&value| module.def_op(value));
+        let is_repeated = |op: &OpId| self.own.get(&self.key(*op)).is_some_and(|&count| count > 0);
+        let before = |op: OpId| producers(op).find(is_repeated);
+        if let Some(first) = std::iter::successors(before(op), |&op| before(op)).last() {
+            return Some(first);
+        }
+        // By chance, an operation between may be as frequent as before.
+        let mut near: Vec<OpId> = producers(op).collect();
+        let mut at = 0;
+        while at < near.len() && near.len() < MOST_NEAR {
+            let more: Vec<OpId> = producers(near[at]).filter(|op| !near.contains(op)).collect();
+            near.extend(more);
+            at += 1;
+        }
+        near.into_iter().rev().find(is_repeated)
     }
 
     /// The producers of the operands of an operation that differ from those of the most similar step.
@@ -168,7 +181,7 @@ impl<'a> Changes<'a> {
         nearest.unwrap_or_default().into_iter().map(change).collect()
     }
 
-    /// What the certificate says about a changed operation.
+    /// The place of a changed operation, with the step of the certificate.
     fn place(&self, change: &Change) -> Place {
         let (module, op) = (self.module, change.op);
         let found = match change.instead_of {

@@ -180,7 +180,7 @@ impl Subject {
         };
         let is_proven = report.outputs.iter().all(|&is| is);
         let changes = match (&report.untested, report.evidence) {
-            (_, Some(Evidence::Test)) => Some(true),
+            (_, Some(Evidence::Test | Evidence::Deadlock)) => Some(true),
             (None, _) => Some(false),
             (Some(_), _) => None,
         };

@@ -65,13 +65,13 @@ impl Certificate {
         describe: impl Fn(ValueId) -> Option<String>,
     ) -> Certificate {
         let run = |work: u64| {
-            let test = Test::new(original, boundary, work, &options.interrupt)?;
-            let marks = marks::marks(&test, partitioned)?;
-            Ok::<_, String>((marks::together(test.wanted()), marks))
+            let test = Test::new(original, boundary, work, &options.interrupt).ok()?;
+            let (marks, is_ended) = marks::marks(&test, partitioned);
+            is_ended.then(|| (marks::together(test.wanted()), marks))
         };
-        let (all, marks) = match options.test_work.map(run) {
-            Some(Ok((all, marks))) => (Some(all), marks),
-            Some(Err(_)) | None => (None, vec![None; partitioned.values.len()]),
+        let (all, marks) = match options.test_work.and_then(run) {
+            Some((all, marks)) => (Some(all), marks),
+            None => (None, vec![None; partitioned.values.len()]),
         };
         let mark = |value: &ValueId| marks[value.index()];
         let step = |op: OpId| {

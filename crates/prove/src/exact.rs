@@ -1,12 +1,34 @@
 //! Runs both programs on random inputs in exact arithmetic.
 
-use shardc_interpreter::{Array, Compiled, Exact, Fault, Grid, Launch, Observer, Options, Program, Value};
+use shardc_interpreter::{
+    Array, Compiled, Error, Exact, Fault, Grid, Launch, Observer, Options, Program, Value,
+};
 use shardc_ir::{Interrupt, Module, OpKind, TensorType};
 
 use crate::boundary::{Block, Boundary};
 
 /// The results of a program.
 pub(crate) type Values = Vec<Value<Exact>>;
+
+/// A reason for which a partition has no results.
+pub(crate) enum Failure {
+    /// The devices wait for each other.
+    Deadlock(Box<Error>),
+    /// It cannot be run, or not within the limits.
+    NotRun(String),
+}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Failure {
+        Failure::NotRun(reason)
+    }
+}
+
+impl From<&str> for Failure {
+    fn from(reason: &str) -> Failure {
+        Failure::NotRun(reason.to_owned())
+    }
+}
 
 /// A test: the inputs, and the results of the original.
 pub(crate) struct Test<'m> {
@@ -103,12 +125,12 @@ impl<'m> Test<'m> {
     }
 
     /// The results of a partitioned program on each device.
-    pub(crate) fn run(&self, module: &Module) -> Result<Vec<Values>, String> {
+    pub(crate) fn run(&self, module: &Module) -> Result<Vec<Values>, Failure> {
         self.run_within(module, self.work.min(MORE * self.elements + LEAST), None)
     }
 
-    /// Shows the values of a partitioned program to an observer. A device has its number, not its position in the mesh.
-    pub(crate) fn observe(&self, module: &Module, observer: &dyn Observer<Exact>) -> Result<(), String> {
+    /// Shows the values of a partitioned program to an observer, until it fails. A device has its number, not its position in the mesh.
+    pub(crate) fn observe(&self, module: &Module, observer: &dyn Observer<Exact>) -> Result<(), Failure> {
         self.run_within(module, self.work.min(MORE * self.elements + LEAST), Some(observer)).map(|_| ())
     }
 
@@ -120,7 +142,7 @@ impl<'m> Test<'m> {
     /// Whether a changed partition has the results of the original. A changed loop may not end: the work is limited.
     pub(crate) fn is_equal(&self, module: &Module) -> bool {
         let results = self.run_within(module, self.work.min(16 * self.elements + LEAST), None);
-        results.and_then(|results| self.differences(&results)).is_ok_and(|found| found.is_empty())
+        results.is_ok_and(|results| self.differences(&results).is_ok_and(|found| found.is_empty()))
     }
 
     fn run_within(
@@ -128,7 +150,7 @@ impl<'m> Test<'m> {
         module: &Module,
         work: u64,
         observer: Option<&dyn Observer<Exact>>,
-    ) -> Result<Vec<Values>, String> {
+    ) -> Result<Vec<Values>, Failure> {
         let func = module.entry().ok_or("a program has no entry function")?;
         let mut launches = Vec::new();
         for &at in &self.position {
@@ -148,7 +170,10 @@ impl<'m> Test<'m> {
         if let Some(observer) = observer {
             program = program.with_observer(observer);
         }
-        let fault = |error| format!("the partition: {error}");
+        let fault = |error: Box<Error>| match error.fault {
+            Fault::Deadlock(_) => Failure::Deadlock(error),
+            _ => Failure::NotRun(format!("the partition: {error}")),
+        };
         match launches.pop() {
             // A program on global values may have manual computations, in which the devices of their mesh meet.
             Some(launch) if devices == 1 => {

@@ -144,10 +144,10 @@ impl Observer<Exact> for Marker {
     }
 }
 
-/// The mark of each value of a partitioned program; values that no device computes have none.
-pub(crate) fn marks(test: &Test<'_>, module: &Module) -> Result<Vec<Option<Mark>>, String> {
+/// The mark of each value of a partitioned program, and whether it ended; values that no device computes have none.
+pub(crate) fn marks(test: &Test<'_>, module: &Module) -> (Vec<Option<Mark>>, bool) {
     let marker = Marker::default();
-    test.observe(module, &marker)?;
+    let is_ended = test.observe(module, &marker).is_ok();
     let mut marks = vec![None; module.values.len()];
     let position = |device: usize| test.positions().get(device).copied().unwrap_or(device as u64);
     for (id, devices) in marker.found.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -156,7 +156,7 @@ pub(crate) fn marks(test: &Test<'_>, module: &Module) -> Result<Vec<Option<Mark>
         list.sort_unstable_by_key(|(at, _)| *at);
         marks[id.index()] = Some(joined(&list));
     }
-    Ok(marks)
+    (marks, is_ended)
 }
 
 /// The mark of a value from those on the devices.

@@ -24,6 +24,8 @@ pub enum Evidence {
     Test,
     /// An output is related to the output of the original in a way that the boundary contradicts.
     Relation,
+    /// The devices wait for each other without end.
+    Deadlock,
 }
 
 /// The state of the proof of an output.

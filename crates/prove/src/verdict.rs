@@ -5,7 +5,7 @@ use shardc_ir::{EntityRef, Module, OpId, Region, ValueDef, ValueId};
 use crate::boundary::Boundary;
 use crate::changes::changes;
 use crate::eval::{Eval, Status};
-use crate::exact::Test;
+use crate::exact::{Failure, Test};
 use crate::report::{Counts, Evidence, Output, Place, Report, Verdict};
 use crate::{Options, describe, effects, locate};
 
@@ -90,23 +90,27 @@ pub(crate) fn report(
         report.untested = Some("tests are disabled".to_owned());
         return report;
     };
-    let outcome = Test::new(original, boundary, work, &options.interrupt).and_then(|test| {
-        let different = test.run(module).and_then(|results| test.differences(&results))?;
-        Ok((test, different))
-    });
+    let test = match Test::new(original, boundary, work, &options.interrupt) {
+        Ok(test) => test,
+        Err(reason) => {
+            report.untested = Some(reason);
+            return report;
+        }
+    };
+    let outcome = test.run(module).and_then(|results| Ok(test.differences(&results)?));
     match outcome {
-        Err(reason) => report.untested = Some(reason),
-        Ok((test, different)) if !different.is_empty() => {
+        Err(Failure::NotRun(reason)) => report.untested = Some(reason),
+        Err(Failure::Deadlock(error)) => {
+            report.verdict = Verdict::Refuted;
+            report.evidence = Some(Evidence::Deadlock);
+            report.places.insert(0, waiting(*error));
+            changed(&mut report, &test, module, &[], options);
+        }
+        Ok(different) if !different.is_empty() => {
             report.verdict = Verdict::Refuted;
             report.evidence = Some(Evidence::Test);
-            let certificate = options.certificate.as_ref();
-            let places = certificate.map(|certificate| changes(certificate, &test, module));
-            if let Some(Err(reason)) = &places {
-                report.certificate = Some(reason.clone());
-            }
-            match places {
-                Some(Ok(places)) if !places.is_empty() => certified(&mut report, places, &different),
-                _ => locate(&mut report, eval, &test, (&returned, &different)),
+            if !changed(&mut report, &test, module, &different, options) {
+                locate(&mut report, eval, &test, (&returned, &different));
             }
         }
         Ok(_) if all_proven => {}
@@ -116,7 +120,40 @@ pub(crate) fn report(
     report
 }
 
-/// Puts the operations that the certificate does not have before the other places.
+/// The collective at which devices wait.
+fn waiting(error: shardc_interpreter::Error) -> Place {
+    Place {
+        operation: error.operation,
+        span: error.span,
+        location: error.location,
+        found: "a collective at which devices wait for each other".to_owned(),
+        needed: "the same collectives on all devices of a group".to_owned(),
+        outputs: Vec::new(),
+    }
+}
+
+/// Puts the operations that the certificate does not have before the other places; returns whether there are any.
+fn changed(
+    report: &mut Report,
+    test: &Test<'_>,
+    module: &Module,
+    different: &[usize],
+    options: &Options,
+) -> bool {
+    let Some(certificate) = &options.certificate else { return false };
+    match changes(certificate, test, module) {
+        Err(reason) => {
+            report.certificate = Some(reason);
+            false
+        }
+        Ok(places) => {
+            let is_any = !places.is_empty();
+            certified(report, places, different);
+            is_any
+        }
+    }
+}
+
 fn certified(report: &mut Report, places: Vec<Place>, different: &[usize]) {
     report
         .places

@@ -152,6 +152,9 @@ pub(crate) fn text(report: &Report, source: &Source, ui: &Ui) -> String {
         (Verdict::Proven, ..) => "in exact arithmetic, for all inputs".to_owned(),
         (Verdict::Tested, ..) => "equal in exact arithmetic for random inputs, but not proven".to_owned(),
         (Verdict::Refuted, Some(Evidence::Test), _) => "results differ for random inputs".to_owned(),
+        (Verdict::Refuted, Some(Evidence::Deadlock), _) => {
+            "devices wait for each other without end".to_owned()
+        }
         (Verdict::Refuted, ..) => "an output is a partial result in place of the complete value".to_owned(),
         (_, _, Some(reason)) => format!("not tested: {reason}"),
         (Verdict::NotDecided, _, None) => "not tested".to_owned(),
@@ -204,6 +207,7 @@ pub(crate) fn document(report: &Report, source: &Source) -> Value {
         "evidence": report.evidence.map(|evidence| match evidence {
             Evidence::Test => "test",
             Evidence::Relation => "relation",
+            Evidence::Deadlock => "deadlock",
         }),
         "outputs": report.outputs,
         "operations": kinds,

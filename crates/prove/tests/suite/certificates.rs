@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shardc_prove::{Certificate, Options, Report, Verdict, certify, prove};
+use shardc_prove::{Certificate, Evidence, Options, Report, Verdict, certify, prove};
 
 use crate::support::{Spec, boundary, module};
 
@@ -172,4 +172,32 @@ fn a_certificate_of_another_program_is_not_used() {
     let report = check(&original, &changed, [&INPUTS, &["a,-"]], other);
     assert_eq!(report.verdict, Verdict::Refuted);
     assert_eq!(report.certificate.as_deref(), Some("it is of another original program"));
+}
+
+#[test]
+fn devices_that_wait_for_each_other_are_refuted() {
+    let start = PARTITION.find("  %1 =").unwrap();
+    let end = PARTITION.find("  %2 =").unwrap();
+    let reduction = PARTITION[start..end].replace("%1 =", "%3 =");
+    let changed = format!(
+        "{}  %id = stablehlo.replica_id : tensor<ui32>
+  %zero = stablehlo.constant dense<0> : tensor<ui32>
+  %is = stablehlo.compare EQ, %id, %zero : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+  %1 = \"stablehlo.if\"(%is) ({{
+{reduction}    stablehlo.return %3 : tensor<4x6xf32>
+  }}, {{
+    stablehlo.return %0 : tensor<4x6xf32>
+  }}) : (tensor<i1>) -> tensor<4x6xf32>
+{}",
+        &PARTITION[..start],
+        &PARTITION[end..]
+    );
+    let certificate = certificate(ORIGINAL, PARTITION, &INPUTS, &["a,-"]);
+    let report = check(ORIGINAL, &changed, [&INPUTS, &["a,-"]], certificate);
+    assert_eq!((report.verdict, report.evidence), (Verdict::Refuted, Some(Evidence::Deadlock)));
+    assert!(
+        report.places.iter().any(|place| place.operation == "stablehlo.all_reduce"),
+        "{:?}",
+        report.places
+    );
 }

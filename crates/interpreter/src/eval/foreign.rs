@@ -45,6 +45,9 @@ impl<D: Domain> Device<'_, '_, D> {
             if same_type && IDENTITIES.contains(&name) {
                 return Ok(operands);
             }
+            if let Some(results) = self.decomposition(op, spec, &operands)? {
+                return Ok(results);
+            }
         }
         Err(Fault::Unsupported(format!("the operation or custom call {name}")).into())
     }

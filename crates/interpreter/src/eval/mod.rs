@@ -6,6 +6,7 @@
 mod collectives;
 mod contractions;
 mod control;
+mod decompositions;
 mod dispatch;
 mod elements;
 mod foreign;

@@ -31,6 +31,11 @@ pub trait Domain: Copy + PartialEq + Debug + Send + Sync + 'static {
     fn widen(value: Self::Single) -> Self::Double;
     /// Converts from `f64` to `f32` or a narrower type.
     fn narrow(value: Self::Double, dtype: DType) -> Self::Single;
+
+    /// Element `index` of the results of a random function whose argument is `seed`; `None` if functions that are not known have no value.
+    fn random(_seed: u64, _index: u64) -> Option<(Self::Single, Self::Double)> {
+        None
+    }
 }
 
 /// IEEE 754 arithmetic, as the StableHLO specification defines it. A float narrower than `f32` is computed in `f32` and rounded after each
@@ -69,6 +74,11 @@ impl Domain for Exact {
 
     fn narrow(value: Field, _: DType) -> Field {
         value
+    }
+
+    fn random(seed: u64, index: u64) -> Option<(Field, Field)> {
+        let element = Field::random(seed, index);
+        Some((element, element))
     }
 }
 

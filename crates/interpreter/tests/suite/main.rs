@@ -5,6 +5,7 @@
 mod checks;
 mod conformance;
 mod corpus;
+mod decompositions;
 mod devices;
 mod exact;
 mod limits;

@@ -84,4 +84,4 @@ pub use spmd::SpmdMode;
 pub use tensor::{Encoding, TensorType};
 pub use tensor_build::TensorBuild;
 pub use types::{Type, TypeTable};
-pub use verify::{collective_fault, sharding_rule_fault, verify};
+pub use verify::{collective_fault, sharding_rule_batch_dims, sharding_rule_fault, verify};

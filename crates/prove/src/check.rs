@@ -5,7 +5,7 @@ use shardc_ir::{EntityRef, Func, Module, OpId, ReductionKind, Region, ValueId};
 use crate::algebra::{Range, join_of, substituted, substitution};
 use crate::boundary::{AxisDigit, Block, Boundary};
 use crate::certificate::Certificate;
-use crate::eval::{Devices, Eval, Stop};
+use crate::eval::{Devices, Eval, Rules, Stop};
 use crate::report::{Error, Output, Report};
 use crate::terms::{DEVICE, Digit, Digits, Kind, Op, TermId, Terms, View, push};
 use crate::{Options, describe, verdict};
@@ -189,7 +189,8 @@ fn checked<T>(
         params.push(terms.leaf(Op::Param(at as u32), kind, whole(original, param)));
     }
     let one = Devices { count: 1, are_partitions: boundary.are_partitions, ids: Vec::new() };
-    let mut eval = Eval::new(original, &mut terms, one, options.interrupt.clone());
+    let rules = Rules::new(original);
+    let mut eval = Eval::new(original, &mut terms, one, &rules, options.interrupt.clone());
     let wanted = evaluate(&mut eval, global_region, params)?;
     let origins = eval.origins();
     drop(eval);
@@ -203,7 +204,7 @@ fn checked<T>(
         ids: if is_identity { Vec::new() } else { ids.clone() },
     };
     let params = parameters(&mut terms, partitioned, &boundary.inputs, &local_body.args, devices.count);
-    let mut eval = Eval::new(partitioned, &mut terms, devices, options.interrupt.clone());
+    let mut eval = Eval::new(partitioned, &mut terms, devices, &rules, options.interrupt.clone());
     let found = evaluate(&mut eval, local_region, params)?;
 
     let mut outputs = Vec::new();

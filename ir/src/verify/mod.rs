@@ -74,6 +74,13 @@ pub fn sharding_rule_fault(module: &Module, op: OpId, text: &str) -> Option<Stri
     rule::fault(module, &module.ops[op], text)
 }
 
+/// For each dimension of each operand, the dimension of all results along which the operation of a sharding rule
+/// (`#sdy.op_sharding_rule<...>`) computes each element on its own; `None` if the text is not a rule.
+#[must_use]
+pub fn sharding_rule_batch_dims(text: &str) -> Option<Vec<Vec<Option<u32>>>> {
+    rule::batch_dims(text)
+}
+
 /// Describes, as a sentence, the error in the groups or device pairs of a collective (I14, I15); `None` if they are valid, and for other
 /// operations.
 #[must_use]

@@ -114,6 +114,23 @@ fn read(text: &str) -> Option<Rule> {
     scan.rest().is_empty().then_some(rule)
 }
 
+/// For each dimension of each operand, the dimension of all results that has the same factor, if the operation computes along no part of it:
+/// the factor is of no special kind and is alone in its dimensions. `None` if the text is not a rule.
+pub(super) fn batch_dims(text: &str) -> Option<Vec<Vec<Option<u32>>>> {
+    let rule = read(text)?;
+    let is_special = |factor: usize| rule.special.iter().any(|(_, factors)| factors.contains(&factor));
+    let result_dim = |factor: usize| {
+        let mut dims = rule.results.iter().map(|dims| dims.iter().position(|own| own.as_slice() == [factor]));
+        let first = dims.next()??;
+        dims.all(|dim| dim == Some(first)).then_some(first as u32)
+    };
+    let of_dim = |factors: &SmallVec<[usize; 2]>| match factors.as_slice() {
+        &[factor] if !is_special(factor) => result_dim(factor),
+        _ => None,
+    };
+    Some(rule.operands.iter().map(|dims| dims.iter().map(of_dim).collect()).collect())
+}
+
 fn check(module: &Module, op: &Op, rule: &Rule) -> Result<(), String> {
     let count = rule.sizes.len();
     let mut in_operands = vec![false; count];

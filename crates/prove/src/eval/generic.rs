@@ -45,6 +45,11 @@ fn batch_dim(eval: &Eval<'_, '_>, op: OpId, kind: &OpKind, operand: usize, dim: 
                 && one(&spec.window_dilations)
                 && !is_padded
         }
+        OpKind::CustomCall(_) => {
+            let result = eval.rules.batch_dim(kind, operand, rank, dim)?;
+            let has = |&value: &ValueId| (result as usize) < eval.module.rank(value);
+            return data.results.iter().all(has).then_some(result);
+        }
         OpKind::Reduce { dims } => {
             if rank == 0 || dims.contains(&dim) {
                 return None;

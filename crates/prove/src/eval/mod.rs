@@ -15,8 +15,11 @@ mod manual;
 mod movement;
 mod norm;
 mod regions;
+mod rules;
 
 use shardc_ir::{Dense, EntityRef, Interrupt, Interruption, Module, OpId, OpKind, RegionId, Type, ValueId};
+
+pub(crate) use rules::Rules;
 
 use crate::terms::{DEVICE, Digit, Digits, Kind, Terms, View};
 
@@ -82,6 +85,8 @@ pub(crate) struct Eval<'m, 't> {
     pub(crate) module: &'m Module,
     pub(crate) terms: &'t mut Terms,
     pub(crate) devices: Devices,
+    /// The sharding rules of custom calls.
+    rules: &'m Rules,
     /// The view of each value; the latest if it is in a loop or in a function that is called several times.
     pub(crate) values: Vec<Option<View>>,
     pub(crate) status: Vec<Status>,
@@ -110,6 +115,7 @@ impl<'m, 't> Eval<'m, 't> {
         module: &'m Module,
         terms: &'t mut Terms,
         devices: Devices,
+        rules: &'m Rules,
         interrupt: Interrupt,
     ) -> Eval<'m, 't> {
         let known_terms = terms.len();
@@ -117,6 +123,7 @@ impl<'m, 't> Eval<'m, 't> {
             module,
             terms,
             devices,
+            rules,
             values: vec![None; module.values.len()],
             status: vec![Status::Unused; module.ops.len()],
             cases: vec![None; module.values.len()],

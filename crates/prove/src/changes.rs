@@ -79,6 +79,8 @@ struct Changes<'a> {
     values: FxHashSet<u64>,
     /// The steps of the program, and how often it has each more than the certificate.
     own: FxHashMap<Key<'a>, i64>,
+    /// The operation whose region contains each operation.
+    parents: FxHashMap<OpId, OpId>,
 }
 
 impl<'a> Changes<'a> {
@@ -93,11 +95,13 @@ impl<'a> Changes<'a> {
         let values =
             steps.iter().flat_map(|step| step.operands.iter().chain(&step.results)).flatten().copied();
         let values = values.collect();
-        let mut changes =
-            Changes { certificate, module, words, part, values, steps, own: FxHashMap::default() };
+        let (own, parents) = (FxHashMap::default(), FxHashMap::default());
+        let mut changes = Changes { certificate, module, words, part, values, steps, own, parents };
         let mut own: FxHashMap<Key<'_>, i64> = FxHashMap::default();
         for op in steps_of(module) {
             *own.entry(changes.key(op)).or_default() += 1;
+            let inner = module.ops[op].regions.iter().flat_map(|&region| &module.regions[region].ops);
+            changes.parents.extend(inner.map(|&inner| (inner, op)));
         }
         for step in &certificate.steps {
             own.entry(key(step, part)).and_modify(|count| *count -= 1);
@@ -133,6 +137,7 @@ impl<'a> Changes<'a> {
                 // Operations inside decide about the results, unless the operands are others.
                 (false, true) => found.extend(self.exchanged(op, &key)),
                 (false, false) if is_changed => {
+                    found.extend(self.condition(op).map(|op| Change { op, instead_of: None }));
                     found.push(Change { op, instead_of: None });
                     found.extend(self.repeated(op).map(|op| Change { op, instead_of: None }));
                 }
@@ -143,13 +148,32 @@ impl<'a> Changes<'a> {
         found
     }
 
+    /// An operation in the condition of a loop around this one that the program has more often than the certificate: the loop may have more
+    /// iterations than before.
+    fn condition(&self, op: OpId) -> Option<OpId> {
+        let Part::Time(1..) = self.part else { return None };
+        let module = self.module;
+        let around = std::iter::successors(self.parents.get(&op), |op| self.parents.get(op));
+        let loops = around.filter(|&&op| matches!(module.ops[op].kind, OpKind::While));
+        let conditions = loops.filter_map(|&op| module.ops[op].regions.first());
+        let is_more = |op: &OpId| self.own.get(&self.key(*op)).is_some_and(|&count| count > 0);
+        conditions.flat_map(|&region| &module.regions[region].ops).copied().find(is_more)
+    }
+
     /// An operation before this one that the program has more often than the certificate: where an operation was removed or changed, those behind
     /// it may be the same as others.
     fn repeated(&self, op: OpId) -> Option<OpId> {
         let module = self.module;
         let producers = |op: OpId| module.ops[op].operands.iter().filter_map(|&value| module.def_op(value));
         let is_repeated = |op: &OpId| self.own.get(&self.key(*op)).is_some_and(|&count| count > 0);
-        let before = |op: OpId| producers(op).find(is_repeated);
+        // Equal operations are told apart by their use: an operand that the lost step does not have is wrong.
+        let before = |op: OpId| {
+            let key = self.key(op);
+            let nearest = self.nearest(&key, |step| self.own.get(step).is_none_or(|&count| count < 0));
+            let wrong =
+                nearest.into_iter().filter_map(|(at, _)| module.def_op(*module.ops[op].operands.get(at)?));
+            wrong.chain(producers(op)).find(is_repeated)
+        };
         if let Some(first) = std::iter::successors(before(op), |&op| before(op)).last() {
             return Some(first);
         }
@@ -166,20 +190,25 @@ impl<'a> Changes<'a> {
 
     /// The producers of the operands of an operation that differ from those of the most similar step.
     fn exchanged(&self, op: OpId, own: &Key<'_>) -> Vec<Change> {
-        let different = |key: Key<'_>| -> Vec<(usize, Option<u64>)> {
-            let pairs = key.operands.iter().zip(&own.operands).enumerate();
-            pairs.filter(|(_, (one, two))| one != two).map(|(at, (one, _))| (at, *one)).collect()
-        };
-        let is_similar =
-            |key: &&Key<'_>| key.operation == own.operation && key.operands.len() == own.operands.len();
-        let similar = self.steps.iter().filter(is_similar).cloned();
-        let nearest = similar.map(different).min_by_key(|different| (different.len(), different.clone()));
         let operands = &self.module.ops[op].operands;
         let change = |(at, instead_of): (usize, Option<u64>)| {
             let producer = operands.get(at).and_then(|&value| self.module.def_op(value));
             Change { op: producer.unwrap_or(op), instead_of }
         };
-        nearest.unwrap_or_default().into_iter().map(change).collect()
+        self.nearest(own, |_| true).into_iter().map(change).collect()
+    }
+
+    /// The operands that differ from those of the most similar of some steps, with their marks in the step.
+    fn nearest(&self, own: &Key<'_>, is_candidate: impl Fn(&Key<'_>) -> bool) -> Vec<(usize, Option<u64>)> {
+        let different = |key: &Key<'_>| -> Vec<(usize, Option<u64>)> {
+            let pairs = key.operands.iter().zip(&own.operands).enumerate();
+            pairs.filter(|(_, (one, two))| one != two).map(|(at, (one, _))| (at, *one)).collect()
+        };
+        let is_similar =
+            |key: &&Key<'_>| key.operation == own.operation && key.operands.len() == own.operands.len();
+        let similar = self.steps.iter().filter(is_similar).filter(|key| is_candidate(key));
+        let nearest = similar.map(different).min_by_key(|different| (different.len(), different.clone()));
+        nearest.unwrap_or_default()
     }
 
     /// The place of a changed operation, with the step of the certificate.

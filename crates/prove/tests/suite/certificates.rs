@@ -151,6 +151,68 @@ fn operations_in_loops_are_found() {
     assert!(needed.contains("stablehlo.multiply"), "{needed}");
 }
 
+/// The lines of the first two places after a part of the partition is replaced.
+fn two(original: &str, partition: &str, specs: [&[Spec]; 2], (from, to): (&str, &str)) -> String {
+    let certificate = certificate(original, partition, specs[0], specs[1]);
+    let changed = partition.replacen(from, to, 1);
+    let report = check(original, &changed, specs, certificate);
+    assert_eq!(report.verdict, Verdict::Refuted, "{changed}");
+    let line = |at: usize| {
+        let before = &changed[..report.places[at].span.start as usize];
+        changed.lines().nth(before.matches('\n').count()).unwrap_or_default()
+    };
+    [line(0), line(1)].join("\n")
+}
+
+#[test]
+fn equal_operations_are_told_apart_by_their_use() {
+    let program = |rows: u64| {
+        format!(
+            "func.func @main(%x: tensor<{rows}x2xf32>) -> tensor<{rows}x1xf32> {{
+  %left = stablehlo.slice %x [0:{rows}, 0:1] : (tensor<{rows}x2xf32>) -> tensor<{rows}x1xf32>
+  %one = stablehlo.tanh %left : tensor<{rows}x1xf32>
+  %right = stablehlo.slice %x [0:{rows}, 1:2] : (tensor<{rows}x2xf32>) -> tensor<{rows}x1xf32>
+  %two = stablehlo.tanh %right : tensor<{rows}x1xf32>
+  %0 = stablehlo.subtract %one, %two : tensor<{rows}x1xf32>
+  return %0 : tensor<{rows}x1xf32>
+}}"
+        )
+    };
+    let lines = two(&program(8), &program(4), [&["a,-"], &["a,-"]], ("1:2]", "0:1]"));
+    assert!(lines.contains("%right"), "{lines}");
+    let lines = two(&program(8), &program(4), [&["a,-"], &["a,-"]], ("0:1]", "1:2]"));
+    assert!(lines.contains("%left"), "{lines}");
+}
+
+#[test]
+fn the_condition_of_a_loop_with_more_iterations_is_found() {
+    let program = |rows: u64| {
+        format!(
+            "func.func @main(%x: tensor<{rows}xf32>) -> tensor<{rows}xf32> {{
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<{rows}xf32>
+  cond {{
+    %count = stablehlo.constant dense<2> : tensor<i32>
+    %is = stablehlo.compare LT, %i, %count : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %is : tensor<i1>
+  }} do {{
+    %three = stablehlo.constant dense<3> : tensor<i32>
+    %less = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %all = stablehlo.broadcast_in_dim %less, dims = [] : (tensor<i1>) -> tensor<{rows}xi1>
+    %t = stablehlo.tanh %s : tensor<{rows}xf32>
+    %u = stablehlo.select %all, %t, %s : tensor<{rows}xi1>, tensor<{rows}xf32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %next, %u : tensor<i32>, tensor<{rows}xf32>
+  }}
+  return %0#1 : tensor<{rows}xf32>
+}}"
+        )
+    };
+    let lines = two(&program(8), &program(4), [&["a"], &["a"]], ("dense<2>", "dense<3>"));
+    assert!(lines.contains("%count") || lines.contains("%is"), "{lines}");
+}
+
 #[test]
 fn names_and_order_do_not_matter() {
     let certificate = certificate(ORIGINAL, PARTITION, &INPUTS, &["a,-"]);

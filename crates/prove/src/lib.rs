@@ -115,11 +115,16 @@ pub struct Options {
     pub always_test: bool,
 }
 
+impl Options {
+    /// The default limit of the work of a test, in elements: some 20 seconds.
+    pub const WORK: u64 = 1 << 33;
+}
+
 impl Default for Options {
     fn default() -> Self {
         Options {
             interrupt: shardc_ir::Interrupt::default(),
-            test_work: Some(1 << 33),
+            test_work: Some(Options::WORK),
             certificate: None,
             always_test: false,
         }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use shardc::Diagnostic;
 use shardc::explain::OperandClass;
+use shardc::prove::Options;
 
 use super::StrategyArgs;
 use super::program::{AnnotationArgs, HowArgs, InlineArgs, InputArgs, RuleArgs, TargetArgs, number_of_bytes};
@@ -151,6 +152,9 @@ pub(crate) struct ProveArgs {
     /// Do not run the programs on random inputs if the proof is not complete
     #[arg(long)]
     pub(crate) no_test: bool,
+    /// The number of elements that the test may compute on all devices, where a matmul counts its multiplications; 0 for no limit
+    #[arg(long, value_name = "ELEMENTS", default_value_t = Options::WORK, conflicts_with_all = ["gradient", "no_test"])]
+    pub(crate) work_limit: u64,
 }
 
 #[derive(Args, Debug)]

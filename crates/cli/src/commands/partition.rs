@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::json;
 use shardc::plan::seconds_text;
-use shardc::prove::{Certificate, Report, Verdict};
+use shardc::prove::{Certificate, Options, Report, Verdict};
 use shardc::{Compiler, Output, Stage};
 use shardc_passes::cost::traffic::summarize;
 
@@ -82,7 +82,7 @@ fn proof(args: &PartitionArgs, job: &Job) -> Result<Option<(Report, Option<Certi
     }
     let explained = |error| job.source.explain(&error);
     let original = Compiler::read(&job.source.bytes).map_err(explained)?;
-    let (module, manifest, options) = (&job.output.module, job.output.manifest(), prove::options(true));
+    let (module, manifest, options) = (&job.output.module, job.output.manifest(), Options::default());
     let found = match args.certificate {
         None => shardc::prove::prove(&original, module, &manifest, &options).map(|report| (report, None)),
         Some(_) => shardc::prove::certify(&original, module, &manifest, &options)

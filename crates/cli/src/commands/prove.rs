@@ -39,7 +39,8 @@ pub(crate) fn run(args: &ProveArgs, ui: &Ui) -> Result<ExitCode> {
         Some(path) => manifest(path)?,
         None => prove::annotated_manifest(&global, &local).map_err(explained)?,
     };
-    let mut options = options(!args.no_test);
+    let work = if args.work_limit == 0 { u64::MAX } else { args.work_limit };
+    let mut options = Options { test_work: (!args.no_test).then_some(work), ..Options::default() };
     options.certificate = args.certificate.as_deref().map(certificate).transpose()?.map(Arc::new);
     let report = prove::prove(&global, &local, &manifest, &options).map_err(explained)?;
     ui.result(|| text(&report, &partitioned, ui), || document(&report, &partitioned))?;
@@ -105,15 +106,6 @@ fn certificate(path: &Path) -> Result<Certificate> {
     let source = Source::read(path)?;
     serde_json::from_slice(&source.bytes)
         .with_context(|| format!("{} is not a certificate of `shardc partition`", source.name))
-}
-
-/// The limits of a check.
-pub(crate) fn options(tests: bool) -> Options {
-    let mut options = Options::default();
-    if !tests {
-        options.test_work = None;
-    }
-    options
 }
 
 /// A certificate as JSON: a line for each operation.

@@ -90,7 +90,7 @@ mod value;
 pub use array::{Array, Data, Dims};
 pub use compiled::Compiled;
 pub use error::{Error, Fault};
-pub use numbers::{Complex, Domain, Dual, DualField, Exact, Field, Ieee, Number, Real};
+pub use numbers::{Complex, Domain, Dual, DualField, Exact, Field, Ieee, Mixer, Number, Real};
 pub use options::Options;
 pub use program::{Foreign, Grid, Handler, Launch, Observer, Outcome, Program};
 pub use value::Value;

@@ -8,9 +8,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
-use rustc_hash::FxHasher;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use shardc_interpreter::{Array, Data, Exact, Observer, Value};
+use shardc_interpreter::{Array, Data, Exact, Mixer, Observer, Value};
 use shardc_ir::{EntityRef, Module, ValueId};
 
 use crate::exact::Test;
@@ -98,14 +97,14 @@ fn parse(text: &str) -> Option<Mark> {
 }
 
 fn mixed(value: impl Hash) -> u64 {
-    let mut hasher = FxHasher::default();
+    let mut hasher = Mixer::default();
     value.hash(&mut hasher);
     // Zero stands for a value that is not computed.
     hasher.finish().max(1)
 }
 
 fn digest(array: &Array<Exact>) -> u64 {
-    let mut hasher = FxHasher::default();
+    let mut hasher = Mixer::default();
     array.dims().hash(&mut hasher);
     match array.data() {
         Data::Bool(list) => list.hash(&mut hasher),

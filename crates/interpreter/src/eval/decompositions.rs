@@ -6,13 +6,12 @@
 
 use std::hash::{Hash, Hasher};
 
-use rustc_hash::FxHasher;
 use shardc_ir::{Attr, CustomCallSpec, DType, DTypeClass, OpId};
 
 use super::{Device, Stop, Values};
 use crate::array::{Array, Data, Dims};
 use crate::error::Fault;
-use crate::numbers::{Complex, Domain, Real};
+use crate::numbers::{Complex, Domain, Mixer, Real};
 use crate::value::Value;
 
 /// Targets of XLA's TPU compiler that decompose the matrices in the last two dimensions of their first operand.
@@ -112,7 +111,7 @@ impl<D: Domain> Device<'_, '_, D> {
 }
 
 fn hashed(value: impl Hash) -> u64 {
-    let mut hasher = FxHasher::default();
+    let mut hasher = Mixer::default();
     value.hash(&mut hasher);
     hasher.finish()
 }

@@ -17,6 +17,7 @@ use std::cmp::Ordering;
 
 use shardc_ir::{BinaryOp, DType, UnaryOp};
 
+use super::mixer::{mix, round};
 use super::{Complex, Number, Real, formats};
 
 /// The modulus.
@@ -183,13 +184,6 @@ impl Number for Field {
     }
 }
 
-/// Mixes the bits of a number: the finalizer of the generator SplitMix64.
-fn mix(mut bits: u64) -> u64 {
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
-}
-
 impl Field {
     /// Element `index` of a sequence of uniform random elements.
     pub(crate) fn random(seed: u64, index: u64) -> Field {
@@ -203,7 +197,6 @@ fn tag(name: &str) -> u64 {
 }
 
 fn hash(tag: u64, a: u64, b: u64, key: u64) -> u64 {
-    let round = |state: u64, word: u64| mix((state ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15));
     round(round(round(mix(key), tag), a), b)
 }
 

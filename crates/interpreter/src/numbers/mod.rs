@@ -6,6 +6,7 @@ mod exact;
 mod formats;
 mod ieee;
 mod integers;
+mod mixer;
 mod special;
 
 use std::cmp::Ordering;
@@ -19,6 +20,7 @@ pub use self::dual::DualField;
 pub use self::exact::Field;
 pub(crate) use self::formats::decode;
 pub(crate) use self::integers::Integer;
+pub use self::mixer::Mixer;
 
 /// The representation of floats. Integers, booleans and indices are the same in every domain.
 pub trait Domain: Copy + PartialEq + Debug + Send + Sync + 'static {

@@ -37,12 +37,32 @@ pub(crate) fn changes(
     for part in parts {
         let changes = Changes::new(certificate, module, &marks, part);
         let found = changes.begins(false);
-        if !found.is_empty() {
-            return Ok(found.iter().map(|change| changes.place(change)).collect());
+        if let Some(first) = found.first() {
+            let mut places = changes
+                .loops_before(first.op)
+                .find_map(|around| {
+                    later(part).find_map(|part| {
+                        let changes = Changes::new(certificate, module, &marks, part);
+                        let found = changes
+                            .begins(false)
+                            .into_iter()
+                            .find(|change| changes.is_in(change.op, around))?;
+                        Some(vec![changes.place(&found)])
+                    })
+                })
+                .unwrap_or_default();
+            places.extend(found.iter().map(|change| changes.place(change)));
+            return Ok(places);
         }
     }
     let changes = Changes::new(certificate, module, &marks, Part::All);
     Ok(changes.begins(true).iter().map(|change| changes.place(change)).collect())
+}
+
+/// The parts of marks after one.
+fn later(part: Part) -> impl Iterator<Item = Part> {
+    let first = if let Part::Time(time) = part { time + 1 } else { TIMES };
+    (first..TIMES).map(Part::Time)
 }
 
 /// The most operations before a changed one that are searched for repeated ones.
@@ -148,6 +168,17 @@ impl<'a> Changes<'a> {
         found
     }
 
+    /// The loops whose results are operands of an operation. A result of too many iterations may be another value of the certificate.
+    fn loops_before(&self, op: OpId) -> impl Iterator<Item = OpId> {
+        let producers = self.module.ops[op].operands.iter().filter_map(|&value| self.module.def_op(value));
+        producers.filter(|&op| matches!(self.module.ops[op].kind, OpKind::While))
+    }
+
+    /// Whether an operation is in a region of another one.
+    fn is_in(&self, op: OpId, around: OpId) -> bool {
+        std::iter::successors(self.parents.get(&op), |op| self.parents.get(op)).any(|&op| op == around)
+    }
+
     /// An operation in the condition of a loop around this one that the program has more often than the certificate: the loop may have more
     /// iterations than before.
     fn condition(&self, op: OpId) -> Option<OpId> {
@@ -188,14 +219,22 @@ impl<'a> Changes<'a> {
         near.into_iter().rev().find(is_repeated)
     }
 
-    /// The producers of the operands of an operation that differ from those of the most similar step.
+    /// The producers of the operands of an operation that differ from those of the most similar step, and the operation behind the first.
     fn exchanged(&self, op: OpId, own: &Key<'_>) -> Vec<Change> {
         let operands = &self.module.ops[op].operands;
         let change = |(at, instead_of): (usize, Option<u64>)| {
             let producer = operands.get(at).and_then(|&value| self.module.def_op(value));
             Change { op: producer.unwrap_or(op), instead_of }
         };
-        self.nearest(own, |_| true).into_iter().map(change).collect()
+        let mut changes: Vec<Change> = self.nearest(own, |_| true).into_iter().map(change).collect();
+        // The producer may be right, and the operand another than before.
+        if let Some(first) = changes.first()
+            && first.op != op
+        {
+            let user = Change { op, instead_of: first.instead_of };
+            changes.insert(1, user);
+        }
+        changes
     }
 
     /// The operands that differ from those of the most similar of some steps, with their marks in the step.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shardc_prove::{Certificate, Evidence, Options, Report, Verdict, certify, prove};
+use shardc_prove::{Certificate, Evidence, Options, Place, Report, Verdict, certify, prove};
 
 use crate::support::{Spec, boundary, module};
 
@@ -157,11 +157,11 @@ fn two(original: &str, partition: &str, specs: [&[Spec]; 2], (from, to): (&str, 
     let changed = partition.replacen(from, to, 1);
     let report = check(original, &changed, specs, certificate);
     assert_eq!(report.verdict, Verdict::Refuted, "{changed}");
-    let line = |at: usize| {
-        let before = &changed[..report.places[at].span.start as usize];
+    let line = |place: &Place| {
+        let before = &changed[..place.span.start as usize];
         changed.lines().nth(before.matches('\n').count()).unwrap_or_default()
     };
-    [line(0), line(1)].join("\n")
+    report.places.iter().take(2).map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -211,6 +211,77 @@ fn the_condition_of_a_loop_with_more_iterations_is_found() {
     };
     let lines = two(&program(8), &program(4), [&["a"], &["a"]], ("dense<2>", "dense<3>"));
     assert!(lines.contains("%count") || lines.contains("%is"), "{lines}");
+}
+
+#[test]
+fn a_loop_with_more_iterations_is_found_before_its_users() {
+    let program = |rows: u64| {
+        format!(
+            "func.func @main(%x: tensor<4x{rows}xf32>) -> tensor<4x{rows}xf32> {{
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<4x{rows}xf32>
+  cond {{
+    %is = stablehlo.compare LT, %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %is : tensor<i1>
+  }} do {{
+    %r = stablehlo.reverse %s, dims = [0] : tensor<4x{rows}xf32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %next, %r : tensor<i32>, tensor<4x{rows}xf32>
+  }}
+  %1 = stablehlo.sine %0#1 : tensor<4x{rows}xf32>
+  return %1 : tensor<4x{rows}xf32>
+}}"
+        )
+    };
+    // Two reversals are none, so that the operand of the sine is a value of the certificate.
+    let lines = two(&program(8), &program(4), [&["-,a"], &["-,a"]], ("compare LT", "compare LE"));
+    assert!(lines.contains("compare LE"), "{lines}");
+}
+
+#[test]
+fn another_operand_of_a_loop_is_found() {
+    let program = |rows: u64| {
+        format!(
+            "func.func @main(%x: tensor<{rows}xf32>, %y: tensor<{rows}xf32>) -> tensor<{rows}xf32> {{
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %s = stablehlo.sine %x : tensor<{rows}xf32>
+  %t = stablehlo.tanh %s : tensor<{rows}xf32>
+  %0:2 = stablehlo.while(%i = %zero, %a = %y) : tensor<i32>, tensor<{rows}xf32>
+  cond {{
+    %is = stablehlo.compare LT, %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %is : tensor<i1>
+  }} do {{
+    %r = stablehlo.add %a, %t : tensor<{rows}xf32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %next, %r : tensor<i32>, tensor<{rows}xf32>
+  }}
+  return %0#1 : tensor<{rows}xf32>
+}}"
+        )
+    };
+    let lines = two(&program(8), &program(4), [&["a", "a"], &["a"]], ("%a = %y", "%a = %s"));
+    assert!(lines.contains("stablehlo.while"), "{lines}");
+}
+
+#[test]
+fn elements_of_a_power_of_two_are_told_from_zeros() {
+    let program = |rows: u64| {
+        format!(
+            "func.func @main(%x: tensor<{rows}x8xf32>) -> (tensor<{rows}x8xf32>, tensor<{rows}x8xf32>) {{
+  %c = stablehlo.constant dense<0.0> : tensor<{rows}x8xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<{rows}x8xf32>
+  %0 = stablehlo.add %x, %c : tensor<{rows}x8xf32>
+  %1 = stablehlo.multiply %x, %z : tensor<{rows}x8xf32>
+  return %0, %1 : tensor<{rows}x8xf32>, tensor<{rows}x8xf32>
+}}"
+        )
+    };
+    let specs: [&[Spec]; 2] = [&["a,-"], &["a,-", "a,-"]];
+    // The element of the field is 2^57.
+    let lines = two(&program(64), &program(32), specs, ("dense<0.0>", "dense<1.17549435E-38>"));
+    assert!(lines.contains("1.17549435E-38"), "{lines}");
 }
 
 #[test]

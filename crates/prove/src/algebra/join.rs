@@ -41,6 +41,10 @@ fn is_idempotent(join: ReductionKind) -> bool {
 impl Terms {
     /// Applies an associative and commutative operation.
     pub(crate) fn join(&mut self, join: ReductionKind, kind: Kind, args: &[View]) -> Option<View> {
+        self.nested(|terms| terms.join_by_rules(join, kind, args))
+    }
+
+    fn join_by_rules(&mut self, join: ReductionKind, kind: Kind, args: &[View]) -> Option<View> {
         let may_select = join == ReductionKind::Mul && self.masks_padding(args);
         let over = self.over_padding(args, |terms, args| {
             // The product is decided when it is summed.
@@ -153,7 +157,9 @@ impl Terms {
         let mut rest: Vec<View> = Vec::new();
         for view in flat {
             let product = self.as_integer(&view).and_then(|value| factor.checked_mul(value));
-            match product.filter(|product| product.abs() < 1 << 40 && Terms::fits(kind, *product, *product)) {
+            match product
+                .filter(|product| product.unsigned_abs() < 1 << 40 && Terms::fits(kind, *product, *product))
+            {
                 Some(product) => factor = product,
                 None if self.is_indicator(&view) && rest.contains(&view) => {}
                 None => rest.push(view),

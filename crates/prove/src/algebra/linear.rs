@@ -99,7 +99,9 @@ impl Linear {
         }
         // Positive coefficients first: the digits of one number are then adjacent.
         parts.sort_by_key(|&(coef, digit)| (coef < 0, std::cmp::Reverse(coef.unsigned_abs()), digit));
-        Some(Linear { base: self.base, parts })
+        // The least integer has no negative.
+        let has_negatives = parts.iter().all(|&(coef, _)| coef != i64::MIN) && self.base != i64::MIN;
+        has_negatives.then_some(Linear { base: self.base, parts })
     }
 
     /// A function with the same sign (less than zero, or not), without parts that cannot change it.
@@ -225,7 +227,7 @@ impl Terms {
     /// The affine function that a view is, if it is one.
     pub(crate) fn as_linear(&self, view: &View) -> Option<Linear> {
         if let Some(value) = self.as_integer(view) {
-            return Some(Linear::constant(value));
+            return (value != i64::MIN).then(|| Linear::constant(value));
         }
         let Op::Affine { base, coefs } = &self.node(view.term).op else { return None };
         let mut linear = Linear::constant(*base);

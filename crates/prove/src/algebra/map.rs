@@ -133,7 +133,7 @@ impl Terms {
 
     /// The multiplicative inverse.
     fn inverse(&mut self, kind: Kind, x: &View) -> Option<View> {
-        if self.as_integer(x).is_some_and(|value| value.abs() == 1) {
+        if self.as_integer(x).is_some_and(|value| value.unsigned_abs() == 1) {
             return Some(x.clone());
         }
         if self.node(x.term).op == Op::Map(Map::Inverse) {

@@ -255,7 +255,7 @@ impl Terms {
         {
             return Some(view);
         }
-        self.concatenate_parts(kind, dim, args, sizes)
+        self.nested(|terms| terms.concatenate_parts(kind, dim, args, sizes))
     }
 
     /// A concatenation of arguments whose padding along other dimensions stays inside.

@@ -36,6 +36,16 @@ impl Terms {
         view: &View,
         slots: &[Reduced],
     ) -> Option<View> {
+        self.nested(|terms| terms.reduce_by_rules(join, kind, view, slots))
+    }
+
+    fn reduce_by_rules(
+        &mut self,
+        join: ReductionKind,
+        kind: Kind,
+        view: &View,
+        slots: &[Reduced],
+    ) -> Option<View> {
         let slots: Vec<Reduced> = slots.iter().copied().filter(|&(_, size)| size > 1).collect();
         if self.node(view.term).op == Op::Reduce(join) {
             let opened = self.opened(view)?;
@@ -144,7 +154,7 @@ impl Terms {
         let mut summed = difference.parts.iter().filter(|(_, digit)| is_summed(*digit));
         let (&(coef, digit), None) = (summed.next()?, summed.next()) else { return None };
         let &(slot, size) = slots.iter().find(|(slot, _)| *slot == digit.slot)?;
-        if digit != Digit::all(slot, size) || coef.abs() != 1 {
+        if digit != Digit::all(slot, size) || coef.unsigned_abs() != 1 {
             return None;
         }
         let rest = difference.parts.iter().copied().filter(|(_, digit)| !is_summed(*digit)).collect();

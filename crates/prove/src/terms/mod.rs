@@ -217,6 +217,9 @@ fn wrapped(dtype: DType, value: i64) -> i64 {
     }
 }
 
+/// The most rewrites inside of each other.
+const DEEPEST: u32 = 128;
+
 /// All terms, each stored once.
 #[derive(Debug, Default)]
 pub(crate) struct Terms {
@@ -225,6 +228,8 @@ pub(crate) struct Terms {
     unknown: u32,
     /// The number of slices of pieces that are being built.
     pub(crate) nesting: u32,
+    /// The number of reductions, combinations and concatenations that are being built.
+    rewrites: u32,
     /// Whether any value has arbitrary elements.
     pub(crate) has_padding: bool,
     /// The number of terms of the original, after it is evaluated.
@@ -243,6 +248,17 @@ impl Terms {
 
     pub(crate) fn kind(&self, view: &View) -> Kind {
         self.node(view.term).kind
+    }
+
+    /// Applies rewrites that apply others to arguments; `None` if too many are nested, as in the values of a loop that does not end.
+    pub(crate) fn nested<T>(&mut self, apply: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        if self.rewrites >= DEEPEST {
+            return None;
+        }
+        self.rewrites += 1;
+        let result = apply(self);
+        self.rewrites -= 1;
+        result
     }
 
     /// Returns a slot that no value has.

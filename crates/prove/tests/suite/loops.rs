@@ -1,6 +1,8 @@
 //! Loops whose trip count depends on values, and reductions by regions.
 
-use crate::support::only;
+use shardc_prove::{Options, Verdict, prove};
+
+use crate::support::{boundary, module, only};
 
 /// Multiplies `%s` by `%d` until the sum of the counters is large. `sum` computes the sum `%t` over all counters from the local sum `%l`.
 fn counting(rows: usize, sum: &str) -> String {
@@ -149,4 +151,46 @@ fn the_greatest_of_the_greatest_elements_is_the_greatest() {
         ("[[0, 1, 2, 3]]", "[[1, 0, 2, 3]]"),
     ];
     only(&original, &local, &["-,ab"], &["-", "-"], &wrong);
+}
+
+#[test]
+fn rewrites_of_a_loop_without_end_do_not_nest_too_deeply() {
+    let program = |step: &str, kept: &str| {
+        format!(
+            "func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {{
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %c, %s = %x) : tensor<i32>, tensor<2x3xf32>
+  cond {{
+    %is = stablehlo.compare LT, %i, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %is : tensor<i1>
+  }} do {{
+    {kept}
+    %next = stablehlo.add %i, {step} : tensor<i32>
+    stablehlo.return %next, %u : tensor<i32>, tensor<2x3xf32>
+  }}
+  return %0#1 : tensor<2x3xf32>
+}}"
+        )
+    };
+    let original = module(&program("%two", "%u = stablehlo.negate %s : tensor<2x3xf32>"));
+    let local = module(&program(
+        "%i",
+        "%p = \"stablehlo.collective_permute\"(%s) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    %t = stablehlo.subtract %s, %p : tensor<2x3xf32>
+    %u = \"stablehlo.all_reduce\"(%t) <{replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>}> ({
+    ^bb0(%left: tensor<f32>, %right: tensor<f32>):
+      %sum = stablehlo.add %left, %right : tensor<f32>
+      stablehlo.return %sum : tensor<f32>
+    }) : (tensor<2x3xf32>) -> tensor<2x3xf32>",
+    ));
+    let boundary = boundary(&original, &local, [&["-,-"], &["-,-"]]);
+    let interrupt = shardc_ir::Interrupt::default().with_time_limit(std::time::Duration::from_secs(2));
+    let options = Options { test_work: None, interrupt, ..Options::default() };
+    // The values of the loop nest deeper with each iteration.
+    let proof = std::thread::Builder::new()
+        .stack_size(1 << 21)
+        .spawn(move || prove(&original, &local, &boundary, &options).map(|report| report.verdict));
+    let verdict = proof.unwrap().join().unwrap();
+    assert!(!matches!(verdict, Ok(Verdict::Proven)), "{verdict:?}");
 }

@@ -1,6 +1,6 @@
 //! Compares the outputs of the partitioned program with those of the original.
 
-use shardc_ir::{EntityRef, Func, Module, OpId, ReductionKind, Region, ValueId};
+use shardc_ir::{EntityRef, Func, Module, OpId, ReductionKind, Region, RegionId, ValueId};
 
 use crate::algebra::{Range, join_of, substituted, substitution};
 use crate::boundary::{AxisDigit, Block, Boundary};
@@ -15,7 +15,7 @@ fn digits(axes: &[AxisDigit]) -> impl Iterator<Item = Digit> {
 }
 
 /// The positions of a global dimension in terms of the device and the local position.
-fn number(block: &Block, dim: usize) -> Digits {
+pub(crate) fn number(block: &Block, dim: usize) -> Digits {
     let mut number = Digits::new();
     digits(&block.axes[dim]).for_each(|digit| push(&mut number, digit));
     push(&mut number, Digit::all(dim as u32, block.local[dim]));
@@ -135,11 +135,8 @@ fn evaluate(
     }
 }
 
-/// Decides whether the partitioned program computes what the original computes.
-///
-/// # Errors
-/// The programs have no entry functions, the boundary does not describe them, or the check is interrupted.
-pub fn prove(
+/// Checks a partitioned program without tests of its parts.
+pub(crate) fn directly(
     original: &Module,
     partitioned: &Module,
     boundary: &Boundary,
@@ -151,7 +148,7 @@ pub fn prove(
 /// Checks a partitioned program, and describes its values in a certificate.
 ///
 /// # Errors
-/// As for [`prove`].
+/// As for [`prove`](crate::prove()).
 pub fn certify(
     original: &Module,
     partitioned: &Module,
@@ -176,11 +173,67 @@ fn checked<T>(
     options: &Options,
     then: impl FnOnce(&Eval<'_, '_>, &[Option<OpId>], Report) -> T,
 ) -> Result<T, Error> {
+    evaluated(original, partitioned, boundary, options, |mut both| {
+        let outputs = both.outputs();
+        let eval = &both.eval;
+        let body = &partitioned.regions[both.body];
+        let report = verdict::report(eval, original, &both.origins, body, &outputs, boundary, options);
+        then(eval, &both.origins, report)
+    })
+}
+
+/// Both programs after their evaluation.
+pub(crate) struct Both<'m, 't> {
+    pub(crate) original: &'m Module,
+    pub(crate) boundary: &'m Boundary,
+    /// The views of the values of the original.
+    pub(crate) views: Vec<Option<View>>,
+    /// The first operation of the original whose result is each term.
+    pub(crate) origins: Vec<Option<OpId>>,
+    /// The evaluation of the partitioned program.
+    pub(crate) eval: Eval<'m, 't>,
+    /// The body of the entry function of the partitioned program.
+    pub(crate) body: RegionId,
+    /// The results of the original; `None` if it has too many steps.
+    wanted: Option<Vec<View>>,
+    /// The results of the partitioned program; `None` if it has too many steps.
+    pub(crate) found: Option<Vec<View>>,
+}
+
+impl Both<'_, '_> {
+    /// The state of the proof of each output.
+    pub(crate) fn outputs(&mut self) -> Vec<Output> {
+        let mut outputs = Vec::new();
+        for (at, block) in self.boundary.outputs.iter().enumerate() {
+            let wanted = self.wanted.as_ref().and_then(|list| list.get(at));
+            let found = self.found.as_ref().and_then(|list| list.get(at));
+            outputs.push(match wanted.zip(found) {
+                Some((wanted, found)) => {
+                    output(self.eval.terms, block, wanted, found, self.original, &self.origins)
+                }
+                None => Output::Open {
+                    found: "not evaluated".to_owned(),
+                    needed: "the program has too many steps".to_owned(),
+                },
+            });
+        }
+        outputs
+    }
+}
+
+/// Evaluates both programs, and passes their views to a function.
+pub(crate) fn evaluated<T>(
+    original: &Module,
+    partitioned: &Module,
+    boundary: &Boundary,
+    options: &Options,
+    then: impl FnOnce(Both<'_, '_>) -> T,
+) -> Result<T, Error> {
     check_boundary(original, partitioned, boundary)?;
     let mut terms = Terms::default();
     let (global, global_body) = entry(original, "original")?;
     let (local, local_body) = entry(partitioned, "partitioned")?;
-    let (Some(global_region), Some(local_region)) = (global.body, local.body) else {
+    let (Some(global_region), Some(body)) = (global.body, local.body) else {
         return Err(Error::NoEntry("partitioned"));
     };
     let mut params = Vec::new();
@@ -193,7 +246,7 @@ fn checked<T>(
     let mut eval = Eval::new(original, &mut terms, one, &rules, options.interrupt.clone());
     let wanted = evaluate(&mut eval, global_region, params)?;
     let origins = eval.origins();
-    drop(eval);
+    let views = eval.values;
     terms.originals = terms.len();
 
     let ids = &boundary.device_ids;
@@ -205,22 +258,8 @@ fn checked<T>(
     };
     let params = parameters(&mut terms, partitioned, &boundary.inputs, &local_body.args, devices.count);
     let mut eval = Eval::new(partitioned, &mut terms, devices, &rules, options.interrupt.clone());
-    let found = evaluate(&mut eval, local_region, params)?;
-
-    let mut outputs = Vec::new();
-    for (at, block) in boundary.outputs.iter().enumerate() {
-        let pair =
-            wanted.as_ref().and_then(|list| list.get(at)).zip(found.as_ref().and_then(|list| list.get(at)));
-        outputs.push(match pair {
-            Some((wanted, found)) => output(eval.terms, block, wanted, found, original, &origins),
-            None => Output::Open {
-                found: "not evaluated".to_owned(),
-                needed: "the program has too many steps".to_owned(),
-            },
-        });
-    }
-    let report = verdict::report(&eval, original, &origins, local_body, &outputs, boundary, options);
-    Ok(then(&eval, &origins, report))
+    let found = evaluate(&mut eval, body, params)?;
+    Ok(then(Both { original, boundary, views, origins, eval, body, wanted, found }))
 }
 
 /// Compares an output with the output of the original.

@@ -52,6 +52,24 @@ impl<'m> Test<'m> {
         work: u64,
         interrupt: &'m Interrupt,
     ) -> Result<Test<'m>, String> {
+        let global = original.entry().ok_or("a program has no entry function")?;
+        check_size(boundary, work)?;
+        let mut inputs = Vec::new();
+        for (seed, &ty) in (0u64..).zip(&original.funcs[global].params) {
+            let ty = original.types.as_tensor(ty).ok_or("an input is not a tensor")?;
+            inputs.push(input(ty, seed).map_err(text)?);
+        }
+        Test::with_inputs(original, boundary, inputs, work, interrupt)
+    }
+
+    /// Runs the original on these inputs.
+    pub(crate) fn with_inputs(
+        original: &'m Module,
+        boundary: &'m Boundary,
+        inputs: Vec<Array<Exact>>,
+        work: u64,
+        interrupt: &'m Interrupt,
+    ) -> Result<Test<'m>, String> {
         let devices = boundary.device_ids.len();
         // Functions are random functions in the test, so that the expansion of such an operation has other results.
         if original.ops.values().any(|op| matches!(op.kind, OpKind::BatchNorm(..))) {
@@ -59,16 +77,6 @@ impl<'m> Test<'m> {
         }
         if boundary.inputs.iter().chain(&boundary.outputs).any(|block| !block.unreduced.is_empty()) {
             return Err("an input or output is a partial result".to_owned());
-        }
-        let elements: u64 = boundary.inputs.iter().map(|block| block.local.iter().product::<u64>()).sum();
-        if elements.saturating_mul(devices as u64) > work {
-            return Err("the inputs are too large for a test".to_owned());
-        }
-        let global = original.entry().ok_or("a program has no entry function")?;
-        let mut inputs = Vec::new();
-        for (seed, &ty) in (0u64..).zip(&original.funcs[global].params) {
-            let ty = original.types.as_tensor(ty).ok_or("an input is not a tensor")?;
-            inputs.push(input(ty, seed).map_err(text)?);
         }
         let mut position = vec![0u64; devices];
         for (&id, at) in boundary.device_ids.iter().zip(0u64..) {
@@ -205,6 +213,16 @@ impl<'m> Test<'m> {
         Ok(found)
     }
 }
+
+/// Whether the inputs are small enough for a test.
+fn check_size(boundary: &Boundary, work: u64) -> Result<(), String> {
+    let elements: u64 = boundary.inputs.iter().map(|block| block.local.iter().product::<u64>()).sum();
+    match elements.saturating_mul(boundary.device_ids.len() as u64) > work {
+        true => Err("the inputs are too large for a test".to_owned()),
+        false => Ok(()),
+    }
+}
+
 /// The elements that a partition may compute on each device, even if the original computes few.
 const LEAST: u64 = 1 << 14;
 /// How many times as many elements as the original a partition may compute on each device: a wrong loop may not end.

@@ -51,7 +51,8 @@
 //! ## Verdicts
 //!
 //! * [`Verdict::Proven`]: every output has the needed view.
-//! * [`Verdict::Refuted`]: an output is a partial result where the boundary states the complete one, or the test below found a difference.
+//! * [`Verdict::Refuted`]: an output is a partial result where the boundary states the complete one, or the test below found a difference. If
+//!   the programs are too large for the test, a part of them may be tested.
 //! * [`Verdict::Tested`]: some output is not proven, but the test found no difference.
 //! * [`Verdict::NotDecided`]: some output is not proven, and the programs are too large for the test.
 //!
@@ -67,10 +68,10 @@
 //! ## Rooms
 //!
 //! `terms` has terms, views and digits, and builds nodes in canonical form. `algebra` has the rewrites. `eval` evaluates programs, one file
-//! for each family of operations. `check` compares outputs, and `verdict` decides. `exact` runs the test; after a difference, the
+//! for each family of operations. `check` compares outputs, `verdict` decides, and `parts` tests parts of large programs. `exact` runs the test; after a difference, the
 //! wrong operation is found by `changes` since a `certificate` was written, with the `marks` of values. Without it, `locate` finds the operation by
 //! the elements of values (`trace`) and by changes that correct it (`repair`). `gradient` checks gradients,
-//! `effects` finds effects, `describe` prints views. `boundary` and `report` are the interface.
+//! `cut` makes counter-examples. `effects` finds effects, `describe` prints views. `boundary` and `report` are the interface.
 //!
 //! Related work: Scalify (arXiv 2509.10694) relates values of distributed and baseline programs by e-graph rewriting, TrainVerify verifies
 //! distributed training symbolically, and Mirage tests equality over finite fields.
@@ -80,6 +81,7 @@ mod boundary;
 mod certificate;
 mod changes;
 mod check;
+mod cut;
 mod describe;
 mod effects;
 mod eval;
@@ -89,6 +91,7 @@ mod locate;
 mod marks;
 #[cfg(test)]
 mod meaning;
+mod parts;
 mod repair;
 mod report;
 mod terms;
@@ -97,9 +100,11 @@ mod verdict;
 
 pub use boundary::{AxisDigit, Block, Boundary};
 pub use certificate::{Certificate, Claim, Step};
-pub use check::{certify, prove};
+pub use check::certify;
+pub use cut::{Argument, CounterExample, Difference, counter_example};
 pub use gradient::{GradientReport, check_gradient};
 pub use marks::Mark;
+pub use parts::prove;
 pub use report::{Counts, Error, Evidence, Place, Report, Verdict};
 
 /// Limits of a check.

@@ -26,6 +26,10 @@ pub enum Evidence {
     Relation,
     /// The devices wait for each other without end.
     Deadlock,
+    /// The programs cannot be run, but a value inside differs: operations of the partition compute another function than those of the original.
+    /// Outputs may still agree if later operations ignore the elements that differ, or if the arguments of the operations never have values
+    /// for which they differ.
+    Intermediate,
 }
 
 /// The state of the proof of an output.

@@ -2,6 +2,7 @@
 //!
 //! [`prove`] needs the manifest of a partition. [`annotated_manifest`] makes one for programs that another compiler partitioned, and for
 //! rewrites that keep global values. [`with_zeros`] prepares rewrites that add arguments. [`check_gradient`] checks gradients.
+//! [`counter_example`] makes a small pair of programs that still shows the error of a partition.
 //!
 //! ```
 //! use shardc::prove::{self, Verdict};
@@ -24,12 +25,14 @@
 //! ```
 
 mod annotated;
+mod counter;
 #[cfg(feature = "runtime")]
 mod differences;
 mod gradient;
 mod zeros;
 
 pub use self::annotated::annotated_manifest;
+pub use self::counter::{CounterExample, counter_example};
 pub use self::gradient::{GradientReport, check_gradient};
 pub use self::zeros::with_zeros;
 use std::borrow::Cow;
@@ -37,8 +40,10 @@ use std::borrow::Cow;
 use shardc_ir::{Diagnostic, Module, Op, OpKind, ReductionKind};
 use shardc_passes::gspmd::import_gspmd;
 use shardc_prove::Error as ProveError;
+pub use shardc_prove::{
+    Argument, Certificate, Claim, Counts, Difference, Evidence, Mark, Options, Place, Report, Step, Verdict,
+};
 use shardc_prove::{AxisDigit, Block, Boundary};
-pub use shardc_prove::{Certificate, Claim, Counts, Evidence, Mark, Options, Place, Report, Step, Verdict};
 
 use crate::Error;
 use crate::manifest::{Manifest, MeshInfo, TensorInfo};

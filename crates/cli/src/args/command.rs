@@ -45,6 +45,7 @@ pub(crate) enum Command {
         shardc prove step.mlir out.mlir out.json\n  shardc prove step.mlir out.mlir out.json --no-test --format json\n  \
         shardc partition step.mlir -o out.mlir --manifest out.json --certificate certificate.json\n  \
         shardc prove step.mlir changed.mlir out.json --certificate certificate.json\n  \
+        shardc prove step.mlir changed.mlir out.json --counter-example wrong\n  \
         shardc prove propagated.mlir shardy.mlir\n  shardc fsdp apply step.mlir --mesh fsdp=8 -o applied.mlir\n  \
         shardc prove step.mlir applied.mlir\n  shardc prove model.mlir adapted.mlir --zero 'lora.*.b'\n  \
         shardc grad loss.mlir --wrt params --value -o gradient.mlir\n  shardc prove loss.mlir gradient.mlir --gradient\n\n\

@@ -155,6 +155,10 @@ pub(crate) struct ProveArgs {
     /// The number of elements that the test may compute on all devices, where a matmul counts its multiplications; 0 for no limit
     #[arg(long, value_name = "ELEMENTS", default_value_t = Options::WORK, conflicts_with_all = ["gradient", "no_test"])]
     pub(crate) work_limit: u64,
+    /// If the partition is refuted, write the smallest pair of programs that still differs to this folder: original.mlir,
+    /// partitioned.mlir and manifest.json, which `shardc prove` refutes too, and difference.json, with inputs and one element
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["gradient", "no_test"])]
+    pub(crate) counter_example: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

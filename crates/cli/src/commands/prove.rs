@@ -1,5 +1,7 @@
 //! `shardc prove`
 
+mod counter;
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -43,7 +45,25 @@ pub(crate) fn run(args: &ProveArgs, ui: &Ui) -> Result<ExitCode> {
     let mut options = Options { test_work: (!args.no_test).then_some(work), ..Options::default() };
     options.certificate = args.certificate.as_deref().map(certificate).transpose()?.map(Arc::new);
     let report = prove::prove(&global, &local, &manifest, &options).map_err(explained)?;
-    ui.result(|| text(&report, &partitioned, ui), || document(&report, &partitioned))?;
+    let example = match (&args.counter_example, report.verdict) {
+        (Some(folder), Verdict::Refuted) => {
+            let found = prove::counter_example(&global, &local, &manifest, &options).map_err(explained)?;
+            Some(counter::write(folder, found.as_ref())?)
+        }
+        _ => None,
+    };
+    ui.result(
+        || {
+            let mut out = text(&report, &partitioned, ui);
+            out.extend(example.as_ref().map(counter::Written::text));
+            out
+        },
+        || {
+            let mut document = document(&report, &partitioned);
+            document["counter_example"] = json!(example.as_ref().map(counter::Written::document));
+            document
+        },
+    )?;
     Ok(match report.verdict {
         Verdict::Proven | Verdict::Tested => ExitCode::SUCCESS,
         Verdict::Refuted | Verdict::NotDecided => ExitCode::FAILURE,
@@ -147,6 +167,9 @@ pub(crate) fn text(report: &Report, source: &Source, ui: &Ui) -> String {
         (Verdict::Refuted, Some(Evidence::Deadlock), _) => {
             "devices wait for each other without end".to_owned()
         }
+        (Verdict::Refuted, Some(Evidence::Intermediate), _) => {
+            "the programs were not run, but a value inside differs".to_owned()
+        }
         (Verdict::Refuted, ..) => "an output is a partial result in place of the complete value".to_owned(),
         (_, _, Some(reason)) => format!("not tested: {reason}"),
         (Verdict::NotDecided, _, None) => "not tested".to_owned(),
@@ -200,6 +223,7 @@ pub(crate) fn document(report: &Report, source: &Source) -> Value {
             Evidence::Test => "test",
             Evidence::Relation => "relation",
             Evidence::Deadlock => "deadlock",
+            Evidence::Intermediate => "intermediate",
         }),
         "outputs": report.outputs,
         "operations": kinds,

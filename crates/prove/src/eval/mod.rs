@@ -3,6 +3,7 @@
 //! A value of the partitioned program is a function of the position in its local dimensions and of the device. A collective moves digits
 //! between the device and dimensions, or reduces over digits of the device.
 
+mod assume;
 mod collectives;
 mod contract;
 mod control;

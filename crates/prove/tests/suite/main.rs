@@ -4,6 +4,7 @@
 
 mod calls;
 mod certificates;
+mod counters;
 mod exchanges;
 mod loops;
 mod manual;

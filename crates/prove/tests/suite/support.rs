@@ -7,6 +7,9 @@ use shardc_prove::{AxisDigit, Block, Boundary, Evidence, Options, Report, Verdic
 /// commas, and `-` is an unsharded dimension.
 pub(crate) type Spec = &'static str;
 
+/// With this limit on the work of a test, most programs are too large, and their parts are not.
+pub(crate) const LITTLE: u64 = 300;
+
 pub(crate) fn module(text: &str) -> Module {
     let module = shardc_stablehlo::parse(text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
     shardc_ir::verify(&module).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
@@ -60,6 +63,15 @@ pub(crate) fn check(original: &str, partitioned: &str, inputs: &[Spec], outputs:
         assert_ne!(proof.verdict, Verdict::Proven, "a wrong program was proven");
     } else {
         assert_ne!(proof.verdict, Verdict::Refuted, "a correct program was refuted");
+        // With little work, only parts are tested: parts of a correct program must not be refuted.
+        let little = Options { test_work: Some(LITTLE), ..Options::default() };
+        let parts = prove(&original, &partitioned, &boundary, &little).unwrap();
+        assert_ne!(
+            parts.verdict,
+            Verdict::Refuted,
+            "a part of a correct program was refuted: {:?}",
+            parts.places
+        );
     }
     proof
 }

@@ -412,6 +412,31 @@ impl Module {
         })
     }
 
+    /// Adds a copy of an operation without its regions, its span and its location. The results have the types and shardings of the
+    /// original results; the operation is not in a region yet.
+    pub fn add_copy(&mut self, original: OpId, operands: SmallVec<[ValueId; 3]>) -> OpId {
+        let Module { ops, values, shardings, .. } = self;
+        let id = ops.next_key();
+        let source = &ops[original];
+        let results = source.results.iter().enumerate().map(|(i, &result)| {
+            let value = values.push(Value { ty: values[result].ty, def: ValueDef::Result(id, i as u32) });
+            if let Some(sharding) = shardings.of(result) {
+                shardings.set(value, Some(sharding));
+            }
+            value
+        });
+        let copy = Op {
+            kind: source.kind.clone(),
+            operands,
+            results: results.collect(),
+            regions: SmallVec::new(),
+            attrs: source.attrs.clone(),
+            span: Span::NONE,
+            loc: PackedOption::default(),
+        };
+        ops.push(copy)
+    }
+
     /// Replaces the list of operations of a region.
     pub fn set_ops(&mut self, region: RegionId, ops: Vec<OpId>) {
         self.regions[region].ops.0 = ops;

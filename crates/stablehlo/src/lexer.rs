@@ -37,11 +37,13 @@ pub(crate) struct Cursor<'a> {
 }
 
 /// Whether `b` may continue a bare identifier.
+#[inline]
 pub(crate) fn is_ident(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'.')
 }
 
 /// Whether `b` may start a bare identifier.
+#[inline]
 pub(crate) fn is_ident_start(b: u8) -> bool {
     b.is_ascii_alphabetic() || b == b'_'
 }
@@ -51,21 +53,25 @@ impl<'a> Cursor<'a> {
         Cursor { text, pos: 0 }
     }
 
+    #[inline]
     fn bytes(&self) -> &'a [u8] {
         self.text.as_bytes()
     }
 
     /// Returns the byte at `ahead` bytes after the cursor; 0 after the end of the text.
+    #[inline]
     pub(crate) fn byte(&self, ahead: usize) -> u8 {
         self.bytes().get(self.pos + ahead).copied().unwrap_or(0)
     }
 
     /// Returns the text between two offsets.
+    #[inline]
     pub(crate) fn slice(&self, start: usize, end: usize) -> &'a str {
         self.text.get(start..end).unwrap_or("")
     }
 
     /// Skips whitespace and comments.
+    #[inline]
     pub(crate) fn ws(&mut self) {
         loop {
             match self.byte(0) {
@@ -81,18 +87,21 @@ impl<'a> Cursor<'a> {
     }
 
     /// Skips whitespace and returns the next byte, 0 at the end.
+    #[inline]
     pub(crate) fn peek(&mut self) -> u8 {
         self.ws();
         self.byte(0)
     }
 
     /// Skips whitespace and returns whether the end is reached.
+    #[inline]
     pub(crate) fn at_end(&mut self) -> bool {
         self.ws();
         self.pos >= self.text.len()
     }
 
     /// Skips whitespace, and `token` if it comes next.
+    #[inline]
     pub(crate) fn eat(&mut self, token: &str) -> bool {
         self.ws();
         // Fast path: most tokens have one byte, and the first byte decides most comparisons.

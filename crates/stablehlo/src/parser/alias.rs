@@ -1,5 +1,6 @@
 //! Aliases, which may be defined before or after the module, and resources.
 
+use memchr::memchr;
 use rustc_hash::FxHashSet;
 use shardc_ir::{Dense, Diagnostic, OpKind, PackedOption, Span};
 
@@ -7,22 +8,25 @@ use super::Parser;
 use crate::codes;
 use crate::lexer::{Failure, Res, escape, is_ident};
 
+/// The number of bytes of a line below which memory for an operation is not reserved, so that empty lines take none.
+const MIN_LINE: usize = 32;
+
 impl<'a> Parser<'a> {
     /// Finds the aliases, which are defined at starts of lines: `#loc3 = loc(...)`, `!t = tensor<...>`.
     pub(super) fn find_aliases(&mut self) -> Res<()> {
-        let text = self.cursor.text;
-        let mut line = self.pos;
-        while line < text.len() {
-            let blanks = text.as_bytes()[line..].iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
+        let bytes = self.cursor.text.as_bytes();
+        let (mut line, mut lines) = (self.pos, 0);
+        while line < bytes.len() {
+            let rest = bytes.get(line..).unwrap_or(&[]);
+            let blanks = rest.iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
             line += blanks;
-            if matches!(text.as_bytes().get(line), Some(b'#' | b'!')) {
+            if matches!(bytes.get(line), Some(b'#' | b'!')) {
                 self.elsewhere(line, Self::alias)?;
             }
-            line = match text.get(line..).and_then(|rest| rest.find('\n')) {
-                Some(at) => line + at + 1,
-                None => text.len(),
-            };
+            lines += 1;
+            line += memchr(b'\n', rest.get(blanks..).unwrap_or(&[])).map_or(bytes.len(), |at| at + 1);
         }
+        self.reserve(lines);
         // Locations are parsed in text order. MLIR writes children before parents, so the recursion stays shallow.
         let mut aliases: Vec<(usize, &str)> =
             self.attr_aliases.iter().map(|(name, &(at, _))| (at, *name)).collect();
@@ -40,6 +44,15 @@ impl<'a> Parser<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Reserves memory for a text with this number of lines: most lines are operations with one result.
+    fn reserve(&mut self, lines: usize) {
+        // A line may contain a short region, whose operations have no lines.
+        let count = (lines + lines / 8).min(self.cursor.text.len() / MIN_LINE);
+        self.module.ops.reserve(count);
+        self.module.values.reserve(count);
+        self.names.reserve(count);
     }
 
     fn alias(&mut self) -> Res<()> {

@@ -246,6 +246,7 @@ impl<'a> Parser<'a> {
             texts.truncate(inner);
             p.symbols.clear();
             p.missing_meshes.clear();
+            p.models.clear();
             p.mesh_sites = None;
             let outer = std::mem::replace(&mut p.module, Module::new());
             p.module.enclosing = outer.enclosing;

@@ -4,6 +4,7 @@
 //!   module; [`kept`]: code that is kept as text.
 //! * [`region`]: regions, operations in generic form, results, and code shared by all operations.
 //! * [`pretty`]: pretty forms, driven by [`syntax`](crate::syntax); [`bodies`]: pretty forms with regions.
+//! * [`repeated`]: operations that repeat an earlier one, which are copied.
 //! * [`records`]: operations that were decoded from bytecode.
 //! * [`types`], [`quant`], [`attrs`], [`canonical`], [`values`], [`dense`], [`sdy`], [`rule`], [`loc`]: parts of the
 //!   grammar.
@@ -28,6 +29,7 @@ mod quant;
 pub(crate) mod records;
 mod recovery;
 mod region;
+mod repeated;
 mod rule;
 mod sdy;
 mod types;
@@ -44,6 +46,7 @@ use crate::foreign::not_a_program;
 use crate::lexer::{Cursor, Failure, Res};
 use crate::source_index::{IndexBuilder, SourceIndex, SymbolKind};
 use names::{Def, Names};
+use repeated::Models;
 
 /// The maximum number of errors reported for a text.
 const MAX_ERRORS: usize = 20;
@@ -64,6 +67,8 @@ struct Parser<'a> {
     module: Module,
     types: FxHashMap<&'a str, TypeId>,
     names: Names<'a>,
+    /// The operations that later ones may repeat.
+    models: Models,
     /// The start and end offsets in the text of the value of each `#alias`, by the alias's name.
     attr_aliases: FxHashMap<&'a str, (usize, usize)>,
     type_aliases: FxHashMap<&'a str, (usize, usize)>,
@@ -177,6 +182,7 @@ impl<'a> Parser<'a> {
             module: Module::new(),
             types: FxHashMap::default(),
             names: Names::default(),
+            models: Models::default(),
             attr_aliases: FxHashMap::default(),
             type_aliases: FxHashMap::default(),
             open_aliases: Vec::new(),
@@ -273,23 +279,21 @@ impl<'a> Parser<'a> {
     }
 
     fn define(&mut self, name: &'a str, def: Def) -> Res<()> {
-        if let Some(old) = self.names.get(name) {
-            return Err(Diagnostic::invalid(codes::REDEFINITION, format!("`%{name}` is defined twice"))
-                .at(def.span)
-                .note(old.span, "first defined here")
-                .hint("a value has only one definition; rename one of the two")
-                .into());
-        }
-        self.add_name(name, def);
-        Ok(())
+        let Err(old) = self.add_name(name, def) else { return Ok(()) };
+        Err(Diagnostic::invalid(codes::REDEFINITION, format!("`%{name}` is defined twice"))
+            .at(def.span)
+            .note(old.span, "first defined here")
+            .hint("a value has only one definition; rename one of the two")
+            .into())
     }
 
-    /// Makes a name visible that is not visible yet.
-    fn add_name(&mut self, name: &'a str, def: Def) {
-        self.names.insert(name, def);
+    /// Makes a name visible. Returns its definition if it is visible already.
+    fn add_name(&mut self, name: &'a str, def: Def) -> Result<(), Def> {
+        self.names.insert(name, def)?;
         if let Some(index) = &mut self.index {
             index.define(def.span, def.first.expand(), def.count);
         }
+        Ok(())
     }
 
     /// Records the use of a symbol that ends at the cursor.

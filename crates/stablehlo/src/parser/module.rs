@@ -33,6 +33,7 @@ impl<'a> Parser<'a> {
             (read.types, read.locs, read.resources);
         self.symbols.clear();
         self.missing_meshes.clear();
+        self.models.clear();
         self.mesh_sites = None;
         self.places.clear();
         self.index = self.index.take().map(|_| IndexBuilder::default());

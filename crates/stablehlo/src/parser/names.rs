@@ -29,6 +29,13 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
+    /// Reserves memory for `count` names.
+    pub(super) fn reserve(&mut self, count: usize) {
+        self.numbers.reserve(count);
+        self.scope.reserve(count);
+    }
+
+    #[inline]
     pub(super) fn get(&self, name: &str) -> Option<Def> {
         match number(name).and_then(|at| self.numbers.get(at)) {
             Some(def) if def.count > 0 => Some(*def),
@@ -36,20 +43,35 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Defines a name that is not visible yet.
-    pub(super) fn insert(&mut self, name: &'a str, def: Def) {
+    /// Defines a name. Returns its definition if it is visible already.
+    pub(super) fn insert(&mut self, name: &'a str, def: Def) -> Result<(), Def> {
+        let number = number(name);
+        let old = match number.and_then(|at| self.numbers.get(at)) {
+            Some(old) if old.count > 0 => Some(*old),
+            _ if self.words.is_empty() => None,
+            _ => self.words.get(name).copied(),
+        };
+        if let Some(old) = old {
+            return Err(old);
+        }
         self.scope.push(name);
         // The array size is bounded by the number of names, regardless of the numbers that a text uses.
         let limit = 2 * self.scope.len() + 1024;
-        match number(name).filter(|&at| at < limit && def.count > 0) {
+        match number.filter(|&at| at < limit && def.count > 0) {
             Some(at) => {
-                if at >= self.numbers.len() {
-                    self.numbers.resize(at + 1, Def::none());
+                // Fast path: numbers are mostly defined in order.
+                if at == self.numbers.len() {
+                    self.numbers.push(def);
+                } else {
+                    if at > self.numbers.len() {
+                        self.numbers.resize(at + 1, Def::none());
+                    }
+                    self.numbers[at] = def;
                 }
-                self.numbers[at] = def;
             }
             None => drop(self.words.insert(name, def)),
         }
+        Ok(())
     }
 
     /// Returns the number of visible names, as a mark for [`Names::forget`] at the end of a region.
@@ -80,6 +102,7 @@ impl<'a> Names<'a> {
 }
 
 /// Returns the number in a name, if it is written without leading zeros.
+#[inline]
 fn number(name: &str) -> Option<usize> {
     let bytes = name.as_bytes();
     if bytes.is_empty() || bytes.len() > 7 || (bytes[0] == b'0' && bytes.len() > 1) {
@@ -99,11 +122,12 @@ mod tests {
     #[test]
     fn names_end_with_their_region() {
         let mut names = Names::default();
-        names.insert("0", def(0));
-        names.insert("x", def(1));
+        assert!(names.insert("0", def(0)).is_ok());
+        assert!(names.insert("x", def(1)).is_ok());
+        assert!(names.insert("0", def(9)).is_err() && names.insert("x", def(9)).is_err());
         let mark = names.mark();
         for (at, name) in ["1", "01", "9999999", "arg0"].into_iter().enumerate() {
-            names.insert(name, def(2 + at as u32));
+            assert!(names.insert(name, def(2 + at as u32)).is_ok());
         }
         let first = |names: &Names<'_>, name| names.get(name).and_then(|def| def.first.expand());
         assert_eq!(first(&names, "1"), Some(ValueId::from_u32(2)));

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use super::attrs::{Named, NamedList};
 use super::canonical::tidy;
 use super::names::Def;
+use super::repeated::Search;
 use super::types::{SpannedTypes, TypeList};
 use super::{Operand, Parser};
 use crate::codes;
@@ -184,15 +185,20 @@ impl<'a> Parser<'a> {
         });
         if result.is_err() {
             for &(name, count, span) in &names {
-                if self.names.get(name).is_none() {
-                    self.add_name(name, Def { first: None.into(), count, span });
-                }
+                // A name that is visible already keeps its definition.
+                let _ = self.add_name(name, Def { first: None.into(), count, span });
             }
         }
         result
     }
 
     fn op_after_names(&mut self, names: &ResultNames<'a>, start: usize) -> Res<OpId> {
+        let pattern = match self.copy_of_model(names, start)? {
+            Search::Copied(op) => return Ok(op),
+            Search::New(pattern) => Some(pattern),
+            Search::Unknown => None,
+        };
+        let expanded = self.expanded;
         let generic = self.byte(0) == b'"';
         let name = if generic { self.raw_string()? } else { self.ident("an operation")? };
         let span = self.span_from(start);
@@ -208,8 +214,14 @@ impl<'a> Parser<'a> {
             // A function may end with the terminator of another dialect, whose name is recorded for printing.
             state.spelling = TERMINATORS.iter().copied().find(|&other| other == name);
         }
+        let pattern = pattern.filter(|_| self.expanded == expanded);
+        let pattern = pattern.and_then(|pattern| self.checked_pattern(pattern, &state.operands));
         let loc = self.opt_loc()?;
-        self.finish(state, names, span, loc)
+        let op = self.finish(state, names, span, loc)?;
+        if let Some(pattern) = pattern {
+            self.add_model(pattern, op, loc);
+        }
+        Ok(op)
     }
 
     pub(super) fn result_names(&mut self, names: &mut ResultNames<'a>) -> Res<()> {
@@ -287,13 +299,19 @@ impl<'a> Parser<'a> {
             let value = self.module.ops[op].results[i];
             self.module.shardings.set(value, Some(sharding));
         }
+        self.define_results(op, names)?;
+        Ok(op)
+    }
+
+    /// Defines the names of an operation's results.
+    pub(super) fn define_results(&mut self, op: OpId, names: &ResultNames<'a>) -> Res<()> {
         let mut at = 0;
         for &(name, count, span) in names {
             let first = self.module.ops[op].results.get(at).copied().into();
             self.define(name, Def { first, count, span })?;
             at += count as usize;
         }
-        Ok(op)
+        Ok(())
     }
 
     /// Removes `sdy.sharding` of the results from discardable attributes.

@@ -170,12 +170,13 @@ impl<'b> Body<'b> {
     fn op(&mut self, c: &mut ByteCursor<'b>) -> Res<OpRef> {
         let place = *c;
         let name = c.index(self.file.ops.len(), "an operation name")?;
-        let Some(name) = self.file.ops.get(name as usize).cloned() else {
+        let Some(name) = self.file.ops.get(name as usize) else {
             return Err(place.malformed("expected an operation name"));
         };
+        let (name, registered) = (name.name.clone(), name.registered);
         let mask = c.byte()?;
         let mut op = OpRecord {
-            name: name.name.into(),
+            name: name.into(),
             offset: place.offset(),
             loc: self.attr(c)?,
             attrs: Vec::new(),
@@ -197,7 +198,7 @@ impl<'b> Body<'b> {
             }
         }
         if mask & has::PROPERTIES != 0 {
-            let Some(registered) = name.registered else {
+            let Some(registered) = registered else {
                 let message = format!("expected no properties before version {PROPERTIES} of the format");
                 return Err(c.malformed(message));
             };

@@ -1,7 +1,9 @@
 //! Builds a module from records. Each attribute and type is converted to text once, and the text parser builds the operations. So bytecode
 //! and text produce the same module. Only the elements of constants are passed to the parser as bytes.
 
-use rustc_hash::FxHashMap;
+use std::hash::{Hash as _, Hasher as _};
+
+use rustc_hash::{FxHashMap, FxHasher};
 use shardc_ir::{Dense, Diagnostic, KeptKind, LocId, Module, OpId, PackedOption, RegionId, TypeId, ValueId};
 use smallvec::SmallVec;
 
@@ -46,12 +48,14 @@ pub(super) fn build(ir: &Ir<'_>, size: usize) -> Result<Module, Vec<Diagnostic>>
     }
     let locs = Locs::new(&ir.store, &mut texts.pool).map_err(all_of)?;
     // The text must be complete before operations are built: `Maker` borrows the text, and attributes are ranges of it.
-    let Texts { pool, ops, constants, .. } = texts;
+    let Texts { pool, texts, ops, constants, .. } = texts;
     let (text, types) = pool.finish();
     let mut builder = Builder {
         ir,
         maker: Maker::new(&text),
-        texts: ops,
+        models: vec![None; texts.len()],
+        texts,
+        ops,
         type_places: types,
         types: vec![None; ir.store.types.len()],
         locs,
@@ -84,17 +88,24 @@ fn with_place(failure: Failure, op: &OpRecord<'_>, user_loc: Option<String>) -> 
     diagnostic.note(shardc_ir::Span::NONE, format!("in the {} at byte {}", op.name, op.offset))
 }
 
-/// The inherent (`props`) and discardable attributes of an operation, each as a range of the generated text.
+/// The inherent (`props`) and discardable attributes of an operation, each as a range of the generated text. Operations with the same name,
+/// attributes and result types share it.
 struct OpText<'a> {
     props: Entries<'a>,
     attrs: Entries<'a>,
+    /// The size in bytes of the attributes' text.
+    size: usize,
 }
 
 /// The text of attributes, types, and operations kept as text.
 struct Texts<'a, 'b> {
     ir: &'a Ir<'b>,
     pool: Pool<'a, 'b>,
-    ops: Vec<Option<OpText<'a>>>,
+    texts: Vec<OpText<'a>>,
+    /// The index in `texts` of each operation; `None` for operations kept as text.
+    ops: Vec<Option<u32>>,
+    /// The index of the last operation with each hash of name, attributes and result types.
+    by_hash: FxHashMap<u64, usize>,
     /// Constants whose elements are passed as bytes: the offset of the placeholder in the text, the elements, and the type.
     constants: Vec<(usize, Dense, TypeRef)>,
     /// The total size in bytes of the text of all operations' attributes, and of operations kept as text.
@@ -107,7 +118,9 @@ impl<'a, 'b> Texts<'a, 'b> {
         Texts {
             ir,
             pool: Pool::new(&ir.store, limit),
+            texts: Vec::new(),
             ops: Vec::with_capacity(ir.ops.len()),
+            by_hash: FxHashMap::default(),
             constants: Vec::new(),
             carried: 0,
             limit,
@@ -141,8 +154,17 @@ impl<'a, 'b> Texts<'a, 'b> {
     }
 
     fn op(&mut self, op: &'a OpRecord<'b>) -> Res<()> {
-        let props = self.entries(op, &op.props)?;
-        let attrs = self.entries(op, &op.attrs)?;
+        let earlier = self.by_hash.insert(hash(op), self.ops.len());
+        let same = earlier.filter(|&at| self.ir.ops.get(at).is_some_and(|other| is_same(other, op)));
+        let shared = same.and_then(|at| self.ops.get(at).copied().flatten());
+        let index = match shared {
+            Some(index) => index,
+            None => self.new_text(op)?,
+        };
+        // An attribute counts once for each operation that has it, although the text is shared: a small file may refer to a large
+        // attribute any number of times.
+        let size = self.texts.get(index as usize).map_or(0, |text| text.size);
+        self.carried = self.carried.saturating_add(size);
         if self.carried > self.limit {
             let message =
                 format!("the attributes of this bytecode take more than {} bytes as text", self.limit);
@@ -151,11 +173,25 @@ impl<'a, 'b> Texts<'a, 'b> {
         for &ty in &op.results {
             self.pool.ty(ty)?;
         }
-        self.ops.push(Some(OpText { props, attrs }));
+        self.ops.push(Some(index));
         Ok(())
     }
 
-    fn entries(&mut self, op: &OpRecord<'b>, named: &'a [NamedAttr<'b>]) -> Res<Entries<'a>> {
+    fn new_text(&mut self, op: &'a OpRecord<'b>) -> Res<u32> {
+        let mut size = 0;
+        let props = self.entries(op, &op.props, &mut size)?;
+        let attrs = self.entries(op, &op.attrs, &mut size)?;
+        let index = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        self.texts.push(OpText { props, attrs, size });
+        Ok(index)
+    }
+
+    fn entries(
+        &mut self,
+        op: &OpRecord<'b>,
+        named: &'a [NamedAttr<'b>],
+        size: &mut usize,
+    ) -> Res<Entries<'a>> {
         let mut entries = Entries::with_capacity(named.len());
         for (name, value) in named {
             let range = match self.ir.store.attr(*value) {
@@ -170,10 +206,8 @@ impl<'a, 'b> Texts<'a, 'b> {
                 },
                 _ => Some(self.pool.attr(*value)?),
             };
-            // An attribute counts once for each operation that has it, although the text is shared: a small file may refer to a large
-            // attribute any number of times.
             let length = range.as_ref().map_or(0, ExactSizeIterator::len);
-            self.carried = self.carried.saturating_add(name.len()).saturating_add(length);
+            *size = size.saturating_add(name.len()).saturating_add(length);
             entries.push((&**name, range));
         }
         Ok(entries)
@@ -185,6 +219,21 @@ impl<'a, 'b> Texts<'a, 'b> {
         self.pool.ty(ty).ok()?;
         dense(dtype, shape, bytes)
     }
+}
+
+/// Returns the hash of what [`is_same`] compares.
+fn hash(op: &OpRecord<'_>) -> u64 {
+    let mut hasher = FxHasher::default();
+    (&*op.name, op.props.len(), op.attrs.len(), &op.results[..]).hash(&mut hasher);
+    for (name, value) in op.props.iter().chain(&op.attrs) {
+        (name.len(), value).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// Whether the names, attributes and result types of two operations are the same.
+fn is_same(a: &OpRecord<'_>, b: &OpRecord<'_>) -> bool {
+    a.name == b.name && a.results == b.results && a.props == b.props && a.attrs == b.attrs
 }
 
 /// Operations that the module keeps as text.
@@ -203,7 +252,11 @@ fn is_constant(op: &OpRecord<'_>, name: &str) -> bool {
 struct Builder<'a, 'b> {
     ir: &'a Ir<'b>,
     maker: Maker<'a>,
-    texts: Vec<Option<OpText<'a>>>,
+    texts: Vec<OpText<'a>>,
+    /// The index in `texts` of each operation; `None` for operations kept as text.
+    ops: Vec<Option<u32>>,
+    /// The last operation without regions that has each of the `texts`: an operation whose operands have the same types is a copy of it.
+    models: Vec<Option<OpId>>,
     /// The offset in the text at which each type starts, by type index; `None` if no text refers to the type.
     type_places: Vec<Option<usize>>,
     types: Vec<Option<TypeId>>,
@@ -342,8 +395,9 @@ impl<'a, 'b> Builder<'a, 'b> {
 
     /// Returns the record of an operation without its regions.
     fn record(&mut self, at: OpRef, op: &'a OpRecord<'b>) -> Res<Record<'a>> {
-        let text = self.texts.get_mut(at.0 as usize).and_then(Option::take);
-        let (props, attrs) = text.map_or_else(Default::default, |text| (text.props, text.attrs));
+        let text = self.text_of(at).and_then(|index| self.texts.get(index));
+        let (props, attrs) =
+            text.map_or_else(Default::default, |text| (text.props.clone(), text.attrs.clone()));
         let mut operands = SmallVec::with_capacity(op.operands.len());
         for &value in &op.operands {
             match self.values.get(value as usize).copied().flatten() {
@@ -411,14 +465,52 @@ impl<'a, 'b> Builder<'a, 'b> {
             let message = format!("{} is allowed only at the top level", op.name);
             return Err(Diagnostic::unsupported(codes::NOT_READ, message).into());
         }
+        let id = match self.copy_of_model(at, op)? {
+            Some(id) => id,
+            None => self.new_op(at, op)?,
+        };
+        let results = self.maker.module().ops[id].results.clone();
+        for (number, value) in (op.first_value..).zip(results) {
+            self.define(number, value);
+        }
+        Ok(id)
+    }
+
+    /// Returns the index in `texts` of an operation.
+    fn text_of(&self, at: OpRef) -> Option<usize> {
+        self.ops.get(at.0 as usize).copied().flatten().map(|index| index as usize)
+    }
+
+    /// Builds an operation as a copy of an earlier one, if there is one with the same text and operands of the same types.
+    fn copy_of_model(&mut self, at: OpRef, op: &OpRecord<'b>) -> Res<Option<OpId>> {
+        let model = self.text_of(at).and_then(|index| self.models.get(index).copied().flatten());
+        let Some(model) = model.filter(|_| op.regions.is_empty()) else { return Ok(None) };
+        let module = self.maker.module();
+        let expected = &module.ops[model].operands;
+        let mut operands = SmallVec::with_capacity(expected.len());
+        for (&number, &other) in op.operands.iter().zip(expected) {
+            match self.values.get(number as usize).copied().flatten() {
+                Some(value) if module.values[value].ty == module.values[other].ty => operands.push(value),
+                _ => return Ok(None),
+            }
+        }
+        if op.operands.len() != expected.len() {
+            return Ok(None);
+        }
+        let loc = self.loc(op.loc)?;
+        Ok(Some(self.maker.copy(model, operands, loc)))
+    }
+
+    fn new_op(&mut self, at: OpRef, op: &'a OpRecord<'b>) -> Res<OpId> {
         let mut record = self.record(at, op)?;
         for &region in &op.regions {
             record.regions.push(self.region(region)?);
         }
         let id = self.maker.op(record)?;
-        let results = self.maker.module().ops[id].results.clone();
-        for (number, value) in (op.first_value..).zip(results) {
-            self.define(number, value);
+        if op.regions.is_empty()
+            && let Some(slot) = self.text_of(at).and_then(|index| self.models.get_mut(index))
+        {
+            *slot = Some(id);
         }
         Ok(id)
     }

@@ -2,10 +2,8 @@
 //! as if their generic form were parsed.
 
 use std::borrow::Cow;
-use std::hash::{Hash as _, Hasher as _};
 use std::ops::Range;
 
-use rustc_hash::{FxHashMap, FxHasher};
 use shardc_ir::{
     Dense, Diagnostic, Enclosing, Kept, KeptKind, Loc, LocId, Module, OpId, OpKind, PackedOption, RegionId,
     Span, TypeId, ValueId,
@@ -59,23 +57,12 @@ pub(crate) struct Record<'a> {
 /// Builds a module from operations, innermost first.
 pub(crate) struct Maker<'a> {
     parser: Parser<'a>,
-    /// Operations that later ones may repeat, by the hash of their names, attributes and operands.
-    models: FxHashMap<u64, Model<'a>>,
-}
-
-/// An operation without regions. Another operation with the same name, the same ranges of text as attributes, and operands and results of
-/// the same types is built as a copy of it.
-struct Model<'a> {
-    name: &'a str,
-    props: Entries<'a>,
-    attrs: Entries<'a>,
-    op: OpId,
 }
 
 impl<'a> Maker<'a> {
     /// Creates a maker for operations whose attributes and types are ranges of `text`.
     pub(crate) fn new(text: &'a str) -> Self {
-        Maker { parser: Parser::new(text), models: FxHashMap::default() }
+        Maker { parser: Parser::new(text) }
     }
 
     /// Returns the current module.
@@ -103,51 +90,15 @@ impl<'a> Maker<'a> {
         self.parser.decoded.insert(at, (dense, ty));
     }
 
+    /// Builds an operation that is equal to `model` apart from its operands, which have the same types, and its location.
+    pub(crate) fn copy(&mut self, model: OpId, operands: SmallVec<[ValueId; 3]>, loc: LocId) -> OpId {
+        let op = self.parser.module.add_copy(model, operands);
+        self.parser.module.ops[op].loc = loc.into();
+        op
+    }
+
     /// Builds an operation.
     pub(crate) fn op(&mut self, record: Record<'a>) -> Res<OpId> {
-        if !record.regions.is_empty() {
-            return self.new_op(record);
-        }
-        let hash = self.hash(&record);
-        let model = self.models.get(&hash).filter(|model| self.is_repeated(model, &record));
-        if let Some(model) = model.map(|model| model.op) {
-            let operands = record.operands.into_iter().collect();
-            return Ok(self.parser.copy(model, operands, 0, record.loc.into()));
-        }
-        let (name, props, attrs) = (record.name, record.props.clone(), record.attrs.clone());
-        let op = self.new_op(record)?;
-        // The elements of a constant have a range of their own, so that it is never repeated.
-        if !matches!(self.parser.module.ops[op].kind, OpKind::Constant(_)) {
-            self.models.insert(hash, Model { name, props, attrs, op });
-        }
-        Ok(op)
-    }
-
-    fn hash(&self, record: &Record<'a>) -> u64 {
-        let mut hasher = FxHasher::default();
-        record.name.hash(&mut hasher);
-        for (name, value) in record.props.iter().chain(&record.attrs) {
-            (name.len(), value.as_ref().map(|range| range.start)).hash(&mut hasher);
-        }
-        record.results.hash(&mut hasher);
-        for &operand in &record.operands {
-            self.parser.module.values[operand].ty.hash(&mut hasher);
-        }
-        hasher.finish()
-    }
-
-    fn is_repeated(&self, model: &Model<'a>, record: &Record<'a>) -> bool {
-        let module = &self.parser.module;
-        let op = &module.ops[model.op];
-        let ty = |value: &ValueId| module.values[*value].ty;
-        model.name == record.name
-            && model.props == record.props
-            && model.attrs == record.attrs
-            && op.results.iter().map(ty).eq(record.results.iter().copied())
-            && op.operands.iter().map(ty).eq(record.operands.iter().map(ty))
-    }
-
-    fn new_op(&mut self, record: Record<'a>) -> Res<OpId> {
         let operand = |&value: &ValueId| Operand { value, span: Span::NONE };
         let mut state = OpState::new(OpKind::Return);
         state.operands = record.operands.iter().map(operand).collect();

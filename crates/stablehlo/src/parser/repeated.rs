@@ -277,7 +277,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Creates an operation that is equal to a model without regions, apart from its operands and location.
-    pub(super) fn copy(
+    fn copy(
         &mut self,
         model: OpId,
         operands: SmallVec<[ValueId; 3]>,
@@ -288,9 +288,7 @@ impl<'a> Parser<'a> {
         let op = self.module.add_copy(model, operands);
         let copy = &mut self.module.ops[op];
         copy.loc = loc;
-        if source != Span::NONE {
-            copy.span = Span::new(start, start + (source.end - source.start) as usize);
-        }
+        copy.span = Span::new(start, start + (source.end - source.start) as usize);
         op
     }
 

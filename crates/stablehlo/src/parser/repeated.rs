@@ -309,3 +309,60 @@ impl<'a> Parser<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse;
+
+    fn program(body: &str) -> String {
+        let args = "%a: tensor<2xf32>, %b: tensor<2xf32>, %c: tensor<3xf32>";
+        format!("func.func @main({args}) {{\n{body}  return\n}}\n")
+    }
+
+    #[test]
+    fn patterns_ignore_names() {
+        let text = b"add %a, %b#1 : t\n%x = add %12, %c : t\n  return %x";
+        let pattern = Pattern::at(text, 0).expect("a pattern");
+        assert_eq!((pattern.uses.len(), pattern.end, pattern.after), (2, 16, After::Value));
+        let (mut uses, start) = (Vec::new(), 22);
+        assert_eq!(pattern.matches(text, start, &mut uses), None, "another token follows");
+        let other = Pattern::at(text, start).expect("a pattern");
+        assert_eq!(other.after, After::Terminator);
+        assert_eq!(other.matches(text, start, &mut uses), Some(other.end as usize));
+        assert_eq!(uses.len(), 2);
+    }
+
+    #[test]
+    fn copies_have_own_operands_and_spans() {
+        let text = program(
+            "  %0 = stablehlo.add %a, %b {x} : tensor<2xf32>\n  %1 = stablehlo.add %0, %a {x} : tensor<2xf32>\n  %2 = \
+             stablehlo.add %1, %0 {x} : tensor<2xf32>\n",
+        );
+        let module = parse(&text).expect("a valid program");
+        let adds: Vec<_> = module.ops.values().filter(|op| op.kind.name() == "stablehlo.add").collect();
+        assert_eq!(adds.len(), 3);
+        let [.., second, third] = adds[..] else { unreachable!("three operations") };
+        assert_eq!(third.operands[..], [second.results[0], second.operands[0]]);
+        assert_eq!((&third.kind, &third.attrs), (&second.kind, &second.attrs));
+        for op in adds {
+            assert_eq!(text.get(op.span.start as usize..op.span.end as usize), Some("stablehlo.add"));
+        }
+    }
+
+    #[test]
+    fn errors_in_repeated_operations_are_reported() {
+        let with = |operands: &str| {
+            let body = format!(
+                "  %0 = stablehlo.add %a, %b : tensor<2xf32>\n  %1 = stablehlo.add {operands} : tensor<2xf32>\n"
+            );
+            parse(&program(&format!("{body}  %2 = stablehlo.add %b, %b : tensor<2xf32>\n")))
+        };
+        assert!(with("%b, %a").is_ok());
+        let message = |operands| with(operands).map(drop).map_err(|errors| errors[0].message.clone());
+        let wrong = "`%c` has the type tensor<3xf32>, but this operation uses it as tensor<2xf32>";
+        assert_eq!(message("%b, %c"), Err(wrong.into()));
+        assert!(message("%b, %z").is_err());
+        assert!(message("%b, %a#1").is_err());
+    }
+}

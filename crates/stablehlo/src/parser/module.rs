@@ -6,7 +6,7 @@ use shardc_ir::{Diagnostic, KeptKind, Module, Span};
 use super::Parser;
 use super::attrs::{NamedList, given_twice, take};
 use super::kept::{KeptPlace, is_upstream};
-use super::region::ResultNames;
+use super::names::ResultNames;
 use crate::codes;
 use crate::lexer::{Failure, Res};
 use crate::source_index::IndexBuilder;

@@ -4,6 +4,10 @@
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{PackedOption, Span, ValueId};
+use smallvec::SmallVec;
+
+/// The names that an operation gives to its results: name, number of values, span.
+pub(super) type ResultNames<'a> = SmallVec<[(&'a str, u32, Span); 2]>;
 
 /// The definition of a name: `count` consecutive values, the first of which is `first`. `count` is 0 if the definition had an error.
 #[derive(Clone, Copy, Debug)]

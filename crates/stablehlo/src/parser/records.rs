@@ -11,7 +11,8 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::attrs::{Named, NamedList, given_twice};
-use super::region::{OpState, ResultNames};
+use super::names::ResultNames;
+use super::region::OpState;
 use super::types::TypeList;
 use super::{Operand, Parser};
 use crate::lexer::{Failure, Res};

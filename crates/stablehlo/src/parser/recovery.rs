@@ -3,7 +3,7 @@
 use shardc_ir::{Diagnostic, Span};
 
 use super::Parser;
-use super::region::ResultNames;
+use super::names::ResultNames;
 use crate::codes;
 
 impl<'a> Parser<'a> {

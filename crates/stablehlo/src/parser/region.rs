@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::attrs::{Named, NamedList};
 use super::canonical::tidy;
-use super::names::Def;
+use super::names::{Def, ResultNames};
 use super::repeated::Search;
 use super::types::{SpannedTypes, TypeList};
 use super::{Operand, Parser};
@@ -29,9 +29,6 @@ pub(super) struct ArgDecl<'a> {
     pub(super) ty: TypeId,
     pub(super) loc: PackedOption<LocId>,
 }
-
-/// The names that an operation gives to its results: name, number of values, span.
-pub(super) type ResultNames<'a> = SmallVec<[(&'a str, u32, Span); 2]>;
 
 /// A parsed operation that is not created yet.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use shardc_ir::{LocId, OpId, OpKind, PackedOption, Span, ValueId};
 use smallvec::SmallVec;
 
-use super::region::ResultNames;
+use super::names::ResultNames;
 use super::{Operand, Parser};
 use crate::lexer::{Res, is_ident};
 

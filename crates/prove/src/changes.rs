@@ -197,7 +197,7 @@ impl<'a> Changes<'a> {
         let module = self.module;
         let producers = |op: OpId| module.ops[op].operands.iter().filter_map(|&value| module.def_op(value));
         let is_repeated = |op: &OpId| self.own.get(&self.key(*op)).is_some_and(|&count| count > 0);
-        // Equal operations are told apart by their use: an operand that the lost step does not have is wrong.
+        // Equal operations differ by their use: an operand that the lost step does not have is wrong.
         let before = |op: OpId| {
             let key = self.key(op);
             let nearest = self.nearest(&key, |step| self.own.get(step).is_none_or(|&count| count < 0));

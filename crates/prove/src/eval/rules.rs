@@ -1,6 +1,6 @@
 //! Sharding rules of custom calls.
 //!
-//! What a custom call computes is not known. A user who gives it a sharding rule (`sdy.sharding_rule`) states that it computes each element on
+//! The meaning of a custom call is not known. A user who gives it a sharding rule (`sdy.sharding_rule`) states that it computes each element on
 //! its own along the factors that are of no special kind. The rule of the original holds for all calls with the same attributes, as in JAX's
 //! `custom_partitioning`: the calls of a partition have no rule.
 

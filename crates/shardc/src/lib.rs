@@ -76,6 +76,7 @@ mod located;
 pub mod lora;
 mod manifest;
 pub mod page;
+mod parallel;
 pub mod passes;
 pub mod plan;
 pub mod prove;

@@ -2,9 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use indexmap::IndexMap;
 use shardc_ir::Diagnostic;
@@ -13,7 +10,7 @@ use super::AutoOptions;
 use super::candidate::{Candidate, Dims, Purpose};
 use super::moves;
 use super::problem::{Problem, Score};
-use crate::Error;
+use crate::{Error, parallel};
 
 /// The number of candidates whose neighbors are evaluated in each round.
 const BEAM: usize = 3;
@@ -32,9 +29,6 @@ pub(super) const SIGNIFICANT: f64 = 0.01;
 
 /// The relative difference of estimates up to which candidates are equal, as in the comparison with the TPU compiler in `docs/QUALITY.md`.
 pub(super) const ACCURACY: f64 = 0.05;
-
-/// The result of an evaluation, once there is one.
-type Evaluated = Option<Result<Option<Score>, Error>>;
 
 /// Evaluates candidates, and remembers their estimates.
 pub(super) struct Search<'a> {
@@ -239,28 +233,10 @@ impl<'a> Search<'a> {
         let left = limit.saturating_sub(self.scores.len());
         let is_complete = new.len() <= left;
         new.truncate(left);
-        let next = AtomicUsize::new(0);
-        let found: Mutex<Vec<Evaluated>> = Mutex::new((0..new.len()).map(|_| None).collect());
         let problem = self.problem;
-        let work = || {
-            loop {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(candidate) = new.get(at) else { return };
-                let score = problem.evaluate(candidate);
-                if let Ok(mut found) = found.lock() {
-                    found[at] = Some(score);
-                }
-            }
-        };
-        thread::scope(|scope| {
-            for _ in 1..self.threads.min(new.len()) {
-                scope.spawn(work);
-            }
-            work();
-        });
-        let found = found.into_inner().unwrap_or_default();
+        let found = parallel::map(&new, self.threads, |candidate| problem.evaluate(candidate));
         for (candidate, score) in new.into_iter().zip(found) {
-            let score = score.unwrap_or(Ok(None)).unwrap_or_else(|error| {
+            let score = score.unwrap_or_else(|error| {
                 self.error.get_or_insert(error);
                 None
             });

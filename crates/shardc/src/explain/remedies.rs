@@ -20,6 +20,7 @@ use super::collectives::Served;
 use super::fold::groups;
 use super::report::{CollectiveReport, RemedyReport};
 use crate::folding::fold;
+use crate::parallel;
 use crate::seconds_text::seconds_text;
 use crate::spec_text::axes_text;
 use crate::{Compiler, Output};
@@ -81,20 +82,25 @@ impl<'a> Trials<'a> {
         Trials { compiler, raw, roles, target, known: HashMap::new() }
     }
 
-    fn measure(&mut self, specs: &[String]) -> Option<Measure> {
-        if let Some(&known) = self.known.get(specs) {
-            return known;
+    /// Measures sets of annotations on all processors, and keeps the costs.
+    fn measure(&mut self, candidates: &[Candidate]) {
+        let mut new: Vec<&[String]> = Vec::new();
+        for candidate in candidates {
+            let specs = candidate.specs.as_slice();
+            if !self.known.contains_key(specs) && !new.contains(&specs) {
+                new.push(specs);
+            }
         }
+        let measured = parallel::map(&new, parallel::processors(), |specs| self.partitioned(specs));
+        self.known.extend(new.iter().map(|specs| specs.to_vec()).zip(measured));
+    }
+
+    /// The costs with a set of annotations.
+    fn partitioned(&self, specs: &[String]) -> Option<Measure> {
         let annotations: Option<Vec<Annotation>> = specs.iter().map(|spec| spec.parse().ok()).collect();
-        let measured = annotations.and_then(|annotations| {
-            let compiler = annotations.into_iter().fold(self.compiler.clone(), Compiler::annotation);
-            compiler
-                .partition_module(self.raw.clone())
-                .ok()
-                .map(|output| Measure::of(&output, self.target.as_deref()))
-        });
-        self.known.insert(specs.to_vec(), measured);
-        measured
+        let compiler = annotations?.into_iter().fold(self.compiler.clone(), Compiler::annotation);
+        let output = compiler.partition_module(self.raw.clone()).ok()?;
+        Some(Measure::of(&output, self.target.as_deref()))
     }
 }
 
@@ -116,7 +122,7 @@ impl Explainer<'_> {
         let served = Served::new(self.module, self.body, output);
         let ops = traffic::collectives(&output.module);
         let before = Measure::of(output, trials.target.as_deref());
-        let mut found: Vec<(usize, Result<RemedyReport, String>)> = Vec::new();
+        let (mut tried, mut candidates) = (Vec::new(), Vec::new());
         for group in groups(collectives).iter().take(limit) {
             let Some(&first) = group.members.first() else { continue };
             // Collectives of called functions serve operations that the propagated program does not contain.
@@ -125,10 +131,15 @@ impl Explainer<'_> {
                 .filter_map(|member| ops.get(member.number))
                 .map(|collective| served.by(&output.module, collective.op))
                 .collect();
-            let candidates = self.candidates(output, first, &needs, trials.roles);
-            found.push((first.number, best(&candidates, before, group.bytes, first, trials)));
+            let own = self.candidates(output, first, &needs, trials.roles);
+            tried.push((first, group.bytes, candidates.len()..candidates.len() + own.len()));
+            candidates.extend(own);
         }
-        for (number, remedy) in found {
+        trials.measure(&candidates);
+        let remedies = tried
+            .into_iter()
+            .map(|(first, bytes, own)| (first.number, best(&candidates[own], before, bytes, first, trials)));
+        for (number, remedy) in remedies.collect::<Vec<_>>() {
             if let Some(report) = collectives.iter_mut().find(|report| report.number == number) {
                 match remedy {
                     Ok(remedy) => report.remedy = Some(remedy),
@@ -302,12 +313,12 @@ fn best(
     before: Measure,
     bytes: u64,
     collective: &CollectiveReport,
-    trials: &mut Trials<'_>,
+    trials: &Trials<'_>,
 ) -> Result<RemedyReport, String> {
     let mut found: Option<(Measure, &Candidate)> = None;
     let mut slower: Option<(f64, &Candidate)> = None;
     for candidate in candidates {
-        let Some(after) = trials.measure(&candidate.specs) else { continue };
+        let Some(&Some(after)) = trials.known.get(&candidate.specs) else { continue };
         let saves = after.sent < before.sent && (before.sent - after.sent) >= bytes / 4;
         let is_better =
             found.is_none_or(|(best, _)| (after.operations, after.sent) < (best.operations, best.sent));

@@ -2,9 +2,6 @@
 
 use std::cmp::Ordering::Equal;
 use std::collections::HashSet;
-use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use indexmap::{IndexMap, IndexSet};
 use shardc_ir::{Module, ValueId};
@@ -17,6 +14,7 @@ use super::rematerialize::rematerialize;
 use super::report::{ChangeReport, TogetherReport};
 use super::{Measured, PlanOptions};
 use crate::folding::with_wildcards;
+use crate::parallel;
 use crate::spec_text::axes_text;
 use crate::{Compiler, InterfaceTensor, Output};
 
@@ -161,24 +159,10 @@ fn measure_all(
     before: &Measured,
     options: &PlanOptions,
 ) -> Vec<ChangeReport> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut reports = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(candidate) = candidates.get(at) else { return reports };
-            reports.extend(measure(compiler, program, candidate, before, options).map(|report| (at, report)));
-        }
-    };
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(candidates.len());
-    let mut reports: Vec<(usize, ChangeReport)> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let reports =
-            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        reports.flatten().collect()
+    let measured = parallel::map(candidates, parallel::processors(), |candidate| {
+        measure(compiler, program, candidate, before, options)
     });
-    reports.sort_by_key(|&(at, _)| at);
-    reports.into_iter().map(|(_, report)| report).collect()
+    measured.into_iter().flatten().collect()
 }
 
 /// Partitions the program with a change, and compares the estimates. `unchanged` is its partition without the change.

@@ -38,9 +38,7 @@ mod text;
 mod time;
 mod trace;
 
-use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::thread;
 
 use shardc_ir::{Diagnostic, FuncId, Module};
 use shardc_passes::cost::memory::over_time;
@@ -56,6 +54,7 @@ pub use crate::seconds_text::seconds_text;
 
 use crate::compiler::stopped;
 use crate::explain::classes::ProgramRoles;
+use crate::parallel::both;
 use crate::{Compiler, Error, MemoryEstimate, Observer, Output, SpmdMode};
 
 /// The devices that a program is planned for, and the contents of the report.
@@ -103,15 +102,6 @@ impl Measured {
         let (memory, time) = both(|| output.memory(), || output.time(func, target));
         Measured { memory, time }
     }
-}
-
-/// Runs two functions at the same time.
-fn both<A: Send, B>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
-    thread::scope(|scope| {
-        let first = scope.spawn(first);
-        let second = second();
-        (first.join().unwrap_or_else(|panic| resume_unwind(panic)), second)
-    })
 }
 
 impl Output {

@@ -42,6 +42,7 @@ fn name(terms: &Terms, term: TermId) -> String {
         Op::Slice(_) => "slice".to_owned(),
         Op::Concat(_) => "concatenate".to_owned(),
         Op::Update(_) => "update".to_owned(),
+        Op::Windows(_) => "windows".to_owned(),
         Op::Core(text) => {
             text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase()
         }

@@ -10,9 +10,11 @@ mod padding;
 mod parts;
 mod pieces;
 mod reduce;
+mod windows;
 
 pub(crate) use self::fold::Folding;
 pub(crate) use self::join::join_of;
 pub(crate) use self::linear::Linear;
 pub(crate) use self::padding::{substituted, substitution};
 pub(crate) use self::pieces::Range;
+pub(crate) use self::windows::Windows;

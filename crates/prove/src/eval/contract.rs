@@ -2,6 +2,7 @@
 
 use shardc_ir::{ConvSpec, DotSpec, OpId, ReductionKind, reducer};
 
+use super::windows::Sliding;
 use super::{Eval, OrStop, Stop, regions};
 use crate::algebra::{Folding, join_of};
 use crate::terms::{CORE, DEVICE, Digit, Digits, Kind, View, push};
@@ -141,16 +142,60 @@ impl Eval<'_, '_> {
         view
     }
 
+    /// The operand of a convolution, and the convolution along each spatial dimension: padding becomes padding of the convolution, and windows of
+    /// neighbors become the argument of these windows, which `sizes` has then.
+    fn sliding(
+        &mut self,
+        op: OpId,
+        spec: &ConvSpec,
+        kind: Kind,
+        sizes: &mut [Vec<u64>; 3],
+    ) -> Result<(View, Vec<Sliding>), Stop> {
+        let mut padding: Vec<(i64, i64)> = (0..spec.output.spatial.len())
+            .map(|at| spec.padding.get(at).copied().unwrap_or((0, 0)))
+            .collect();
+        let input_view = self.value(self.module.ops[op].operands[0])?;
+        let mut input_view = self.convert_padding(spec, kind, input_view, &mut sizes[0], &mut padding);
+        let is = |list: &[i64], at: usize| list.get(at).copied().unwrap_or(1);
+        let mut slides: Vec<Sliding> = Vec::new();
+        for (at, &dim) in spec.output.spatial.iter().enumerate() {
+            slides.push(Sliding {
+                window: sizes[1][spec.kernel.spatial[at] as usize],
+                stride: is(&spec.strides, at),
+                base_dilation: is(&spec.lhs_dilation, at),
+                window_dilation: is(&spec.rhs_dilation, at),
+                padding: padding[at],
+                from: sizes[0][spec.input.spatial[at] as usize],
+                to: sizes[2][dim as usize],
+                number: Digits::new(),
+            });
+        }
+        let zero = self.terms.integer(kind, 0);
+        // The windows of the last exchange are the outermost.
+        for at in (0..slides.len()).rev().chain(0..slides.len()) {
+            if let Some(inner) = self.slide(&input_view, spec.input.spatial[at], &zero, &mut slides[at]) {
+                input_view = inner;
+            }
+        }
+        for (at, slide) in slides.iter().enumerate() {
+            sizes[0][spec.input.spatial[at] as usize] = slide.from;
+            padding[at] = slide.padding;
+        }
+        let input_view = self.convert_padding(spec, kind, input_view, &mut sizes[0], &mut padding);
+        for (at, slide) in slides.iter_mut().enumerate() {
+            slide.from = sizes[0][spec.input.spatial[at] as usize];
+            slide.padding = padding[at];
+            slide.trim();
+        }
+        Ok((input_view, slides))
+    }
+
     /// A convolution is a sum over input features of a convolution over the spatial dimensions alone.
     pub(super) fn convolution(&mut self, op: OpId, spec: &ConvSpec) -> Result<View, Stop> {
         let data = &self.module.ops[op];
         let kind = self.kind(data.results[0]);
         let mut sizes = [data.operands[0], data.operands[1], data.results[0]].map(|value| self.sizes(value));
-        let mut padding: Vec<(i64, i64)> = (0..spec.output.spatial.len())
-            .map(|at| spec.padding.get(at).copied().unwrap_or((0, 0)))
-            .collect();
-        let input_view = self.value(data.operands[0])?;
-        let input_view = self.convert_padding(spec, kind, input_view, &mut sizes[0], &mut padding);
+        let (input_view, slides) = self.sliding(op, spec, kind, &mut sizes)?;
         let size = |which: usize, dim: u32| sizes[which][dim as usize];
         let fresh = |eval: &mut Self, size: u64| Digit::all(eval.terms.fresh(), size);
         let groups = (spec.feature_group_count.max(1) as u64, spec.batch_group_count.max(1) as u64);
@@ -182,24 +227,18 @@ impl Eval<'_, '_> {
         let mut added = Vec::new();
         for (at, &dim) in spec.output.spatial.iter().enumerate() {
             let (left, right) = (spec.input.spatial[at], spec.kernel.spatial[at]);
-            let (from, window, to) = (size(0, left), size(1, right), size(2, dim));
+            let slide = &slides[at];
             let own = [CORE + 2 * at as u32, CORE + 2 * at as u32 + 1];
-            let is = |list: &[i64]| list.get(at).copied().unwrap_or(1);
-            let padding = padding[at];
-            if window == 1 && is(&spec.strides) == 1 && is(&spec.lhs_dilation) == 1 && padding == (0, 0) {
-                places[0].push((left, number(&[Digit::all(dim, from)])));
+            if slide.is_one_to_one() {
+                let place = slide.result(dim, size(2, dim));
+                places[0].push((left, place));
                 continue;
             }
-            places[0].push((left, number(&[Digit::all(own[0], from)])));
-            places[1].push((right, number(&[Digit::all(own[1], window)])));
-            added.push(number(&[Digit::all(dim, to)]));
+            places[0].push((left, number(&[Digit::all(own[0], slide.from)])));
+            places[1].push((right, number(&[Digit::all(own[1], slide.window)])));
+            added.push(slide.result(dim, size(2, dim)));
             let reversal = spec.reversal.get(at).copied().unwrap_or(false);
-            text += &format!(
-                " {at}:{from} {window} {} {padding:?} {} {} {reversal}",
-                is(&spec.strides),
-                is(&spec.lhs_dilation),
-                is(&spec.rhs_dilation)
-            );
+            text += &format!(" {at}:{slide} {reversal}");
         }
         let mut args = Vec::new();
         for (at, places) in places.iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use shardc_ir::{OpId, OpKind, ValueId, WindowSpec, reducer};
 
+use super::windows::Sliding;
 use super::{Eval, OrStop, Stop, regions};
 use crate::algebra::join_of;
 use crate::terms::{CORE, DEVICE, Digit, Digits, View, push};
@@ -68,7 +69,8 @@ impl Eval<'_, '_> {
         let data = &module.ops[op];
         let sizes: Vec<Vec<u64>> = data.operands.iter().map(|&value| self.sizes(value)).collect();
         let args = self.operands(op)?;
-        self.generic_on(op, &data.kind, &args, &sizes)
+        let results: Vec<Vec<u64>> = data.results.iter().map(|&value| self.sizes(value)).collect();
+        self.generic_on(op, &data.kind, &args, &sizes, &results)
     }
 
     /// A reduction over windows: padding with the initial value becomes padding of the operation.
@@ -95,7 +97,58 @@ impl Eval<'_, '_> {
         {
             return Ok(vec![found]);
         }
-        self.generic_on(op, &OpKind::ReduceWindow(Box::new(spec)), &args, &sizes)
+        self.overlapping(op, spec, args, sizes)
+    }
+
+    /// A reduction over windows that overlap, of which each device may have other ones.
+    fn overlapping(
+        &mut self,
+        op: OpId,
+        mut spec: WindowSpec,
+        mut args: Vec<View>,
+        mut sizes: Vec<Vec<u64>>,
+    ) -> Result<Vec<View>, Stop> {
+        let to = self.sizes(self.module.ops[op].results[0]);
+        let one = |list: &[i64], at: usize| list.get(at).copied().unwrap_or(1);
+        let mut slides: Vec<Sliding> = Vec::new();
+        for (at, &to) in to.iter().enumerate() {
+            slides.push(Sliding {
+                window: one(&spec.dimensions, at).max(1) as u64,
+                stride: one(&spec.strides, at),
+                base_dilation: one(&spec.base_dilations, at),
+                window_dilation: one(&spec.window_dilations, at),
+                padding: spec.padding[at],
+                from: sizes[0][at],
+                to,
+                number: Digits::new(),
+            });
+        }
+        let [view, init] = args.as_mut_slice() else { return self.generic(op) };
+        for at in (0..slides.len()).rev().chain(0..slides.len()) {
+            if let Some(inner) = self.slide(view, at as u32, init, &mut slides[at]) {
+                *view = inner;
+            }
+            let slide = &mut slides[at];
+            if slide.base_dilation == 1
+                && let Some((inner, [low, size, high])) = self.terms.unpadded(view, init, at as u32)
+            {
+                *view = inner;
+                slide.from = size;
+                slide.padding.0 += low as i64;
+                slide.padding.1 += high as i64;
+            }
+        }
+        for (at, slide) in slides.iter_mut().enumerate() {
+            slide.trim();
+            sizes[0][at] = slide.from;
+            spec.padding[at] = slide.padding;
+        }
+        let all: Vec<u64> = slides.iter().map(|slide| slide.to).collect();
+        let found = self.generic_on(op, &OpKind::ReduceWindow(Box::new(spec)), &args, &sizes, &[all])?;
+        let places: Vec<Digits> =
+            (0u32..).zip(&slides).zip(to).map(|((dim, slide), to)| slide.result(dim, to)).collect();
+        let moved = |view: View| view.moved(|slot| places.get(slot as usize).map(|place| &place[..]));
+        found.into_iter().map(|view| moved(view).or_stop()).collect()
     }
 
     /// A reduction over windows that do not overlap is a reduction over the position in a window.
@@ -139,13 +192,14 @@ impl Eval<'_, '_> {
         self.terms.join(join, kind, &[init.clone(), found])
     }
 
-    /// An operation of this kind on these operands.
+    /// An operation of this kind on operands and with results of these sizes.
     fn generic_on(
         &mut self,
         op: OpId,
         kind: &OpKind,
         args: &[View],
         sizes: &[Vec<u64>],
+        to: &[Vec<u64>],
     ) -> Result<Vec<View>, Stop> {
         let module = self.module;
         let data = &module.ops[op];
@@ -194,26 +248,25 @@ impl Eval<'_, '_> {
         }
         let mut results = Vec::new();
         for (at, &result) in data.results.iter().enumerate() {
-            let added = self.added(result, &batch);
-            let text = format!("{text} -> {at} {}", self.core_type(result, &batch));
+            let to = &to[at];
+            let is_core = |dim: &(u32, &u64)| !batch.contains(&dim.0);
+            let core = || (0u32..).zip(to).filter(is_core);
+            let added: Vec<Digits> = core()
+                .map(|(dim, &size)| {
+                    let mut number = Digits::new();
+                    push(&mut number, Digit::all(dim, size));
+                    number
+                })
+                .collect();
+            let own: Vec<u64> = core().map(|(_, &size)| size).collect();
+            let text = format!("{text} -> {at} {own:?} {}", self.element(result));
             let kind = self.kind(result);
             results.push(self.terms.core(&text, kind, &moved, &added).or_stop()?);
         }
         Ok(results)
     }
 
-    fn added(&self, value: ValueId, batch: &[u32]) -> Vec<Digits> {
-        let whole = self.whole(value).into_iter().zip(0u32..);
-        whole.filter(|(_, dim)| !batch.contains(dim)).map(|(number, _)| number).collect()
-    }
-
     fn element(&self, value: ValueId) -> &'static str {
         self.module.stored(value).map_or("token", |ty| ty.dtype.as_str())
-    }
-
-    fn core_type(&self, value: ValueId, batch: &[u32]) -> String {
-        let sizes = self.sizes(value).into_iter().zip(0u32..);
-        let core: Vec<u64> = sizes.filter(|(_, dim)| !batch.contains(dim)).map(|(size, _)| size).collect();
-        format!("{core:?} {}", self.element(value))
     }
 }

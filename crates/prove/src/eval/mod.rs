@@ -17,6 +17,7 @@ mod movement;
 mod norm;
 mod regions;
 mod rules;
+mod windows;
 
 use shardc_ir::{Dense, EntityRef, Interrupt, Interruption, Module, OpId, OpKind, RegionId, Type, ValueId};
 

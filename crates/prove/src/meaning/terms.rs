@@ -115,6 +115,14 @@ impl Terms {
                     arg(0, &vars(added, 0))
                 }
             }
+            Op::Windows([_, step, _, start, size]) => {
+                let (window, place) = (index[batch], index[batch + 1]);
+                let at = start + window as i64 * step + place as i64;
+                match (0..*size).contains(&at) {
+                    true => arg(0, &vars(at as u64, 0)),
+                    false => arg(1, &vars(0, 0)),
+                }
+            }
             op => panic!("{op:?} has no meaning here"),
         }
     }

@@ -112,6 +112,9 @@ pub(crate) enum Op {
     Concat(Vec<i64>),
     /// Operand 0 with operand 1 written at `start` along core slot 0 of both: start, size of the update, size of the operand.
     Update([i64; 3]),
+    /// Windows along core slot 0 of argument 0: how many, their distance, their length, the position of the first one, the size of the argument.
+    /// Positions that are not in the argument have argument 1. The result has a dimension for the window and one for the position in it.
+    Windows([i64; 5]),
     /// A reduction by a region over core slot 0: the region, the number of the result, the number of positions. Arguments: the inputs and the
     /// initial values.
     Fold(Arc<str>, u32, u64),

@@ -6,6 +6,7 @@ mod calls;
 mod certificates;
 mod counters;
 mod exchanges;
+mod halos;
 mod loops;
 mod manual;
 mod norms;

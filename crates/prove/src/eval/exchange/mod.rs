@@ -6,6 +6,7 @@
 mod device;
 mod pieces;
 mod refit;
+mod windows;
 
 use std::rc::Rc;
 
@@ -13,7 +14,7 @@ use shardc_ir::{EntityRef, OpId, OpKind, PadSpec, SliceSpec, ValueId};
 
 use self::pieces::{Local, Piece, cut};
 use super::Eval;
-use crate::terms::{DEVICE, Digit, View};
+use crate::terms::{DEVICE, Digit, Op, View};
 
 /// The most devices whose values are listed.
 const MOST_DEVICES: u64 = 128;
@@ -38,15 +39,37 @@ impl Eval<'_, '_> {
         {
             return None;
         }
-        let cases: Option<Vec<Local>> =
-            (0..self.devices.count).map(|device| self.local_result(op, device)).collect();
-        let cases = cases?;
+        let by_windows = self.is_across_windows(op);
+        let cases = self.results_of(op, by_windows).or_else(|| self.results_of(op, !by_windows))?;
+        let sizes = self.sizes(result);
         let found = self
             .terms
-            .refit(&cases, &self.sizes(result), self.known_terms)
-            .or_else(|| self.partial(op, &cases));
+            .refit(&cases, &sizes, self.known_terms)
+            .or_else(|| self.partial(op, &cases))
+            .or_else(|| self.terms.refit_windows(&cases, &sizes, self.known_terms));
         *self.cases.get_mut(result.index())? = Some(Rc::new(cases));
         found
+    }
+
+    /// Whether an operand is windows along a dimension that the operation does not change. A value has pieces along one dimension, so that
+    /// windows along another dimension are windows of windows.
+    fn is_across_windows(&self, op: OpId) -> bool {
+        let data = &self.module.ops[op];
+        let is_changed = |value: ValueId, slot: u32| {
+            let result = data.results.first().map(|&result| self.sizes(result));
+            result.is_none_or(|sizes| sizes.get(slot as usize) != self.sizes(value).get(slot as usize))
+        };
+        data.operands.iter().any(|&value| {
+            let view = self.values.get(value.index()).and_then(Option::as_ref);
+            view.filter(|view| matches!(self.terms.node(view.term).op, Op::Windows(_)))
+                .and_then(|view| view.index.last()?.first())
+                .is_some_and(|digit| !is_changed(value, digit.slot))
+        }) && !matches!(data.kind, OpKind::Select)
+    }
+
+    /// The result of an operation on each device. Operands are terms of windows, if `by_windows` holds and they are windows.
+    fn results_of(&mut self, op: OpId, by_windows: bool) -> Option<Vec<Local>> {
+        (0..self.devices.count).map(|device| self.local_result(op, device, by_windows)).collect()
     }
 
     /// The view of a received value that is not of the original, such as a partial sum. A value with constants is not complete yet.
@@ -64,8 +87,11 @@ impl Eval<'_, '_> {
     }
 
     /// The value of an operand on a device.
-    fn local_value(&self, value: ValueId, device: u64) -> Option<Local> {
-        if let Some(cases) = self.cases.get(value.index())?.as_ref() {
+    fn local_value(&self, value: ValueId, device: u64, by_windows: bool) -> Option<Local> {
+        let is_windows = |view: &View| matches!(self.terms.node(view.term).op, Op::Windows(_));
+        if !(by_windows && self.values.get(value.index())?.as_ref().is_some_and(is_windows))
+            && let Some(cases) = self.cases.get(value.index())?.as_ref()
+        {
             return Some(cases.get(device as usize)?.clone());
         }
         let view = self.values.get(value.index())?.as_ref()?;
@@ -73,10 +99,10 @@ impl Eval<'_, '_> {
         self.terms.local(view, device)
     }
 
-    fn local_result(&mut self, op: OpId, device: u64) -> Option<Local> {
+    fn local_result(&mut self, op: OpId, device: u64, by_windows: bool) -> Option<Local> {
         let module = self.module;
         let data = &module.ops[op];
-        let operand = |eval: &Self, at: usize| eval.local_value(*data.operands.get(at)?, device);
+        let operand = |eval: &Self, at: usize| eval.local_value(*data.operands.get(at)?, device, by_windows);
         let sizes = self.sizes(*data.operands.first()?);
         match &data.kind {
             OpKind::Convert if self.kind(data.operands[0]) == self.kind(data.results[0]) => operand(self, 0),
@@ -90,7 +116,7 @@ impl Eval<'_, '_> {
                 }
                 Some(value)
             }
-            OpKind::DynamicUpdateSlice => self.updated(op, device, &sizes),
+            OpKind::DynamicUpdateSlice => self.updated(op, device, by_windows, &sizes),
             OpKind::Pad(spec) => padded(operand(self, 0)?, &operand(self, 1)?, spec, &sizes),
             OpKind::Concatenate { dim } => {
                 let mut pieces = Vec::new();
@@ -100,11 +126,11 @@ impl Eval<'_, '_> {
                 }
                 Local::of(*dim, pieces)
             }
-            OpKind::Select => self.selected(op, device),
+            OpKind::Select => self.selected(op, device, by_windows),
             OpKind::CollectivePermute(spec) => {
                 let source = self.source(spec, device)?;
                 match source {
-                    Some(source) => self.local_value(data.operands[0], source),
+                    Some(source) => self.local_value(data.operands[0], source, by_windows),
                     None => {
                         let kind = self.kind(data.results[0]);
                         {
@@ -139,9 +165,9 @@ impl Eval<'_, '_> {
     }
 
     /// The operand of a selection at each position.
-    fn selected(&mut self, op: OpId, device: u64) -> Option<Local> {
+    fn selected(&mut self, op: OpId, device: u64, by_windows: bool) -> Option<Local> {
         let data = &self.module.ops[op];
-        let operand = |eval: &Self, at: usize| eval.local_value(*data.operands.get(at)?, device);
+        let operand = |eval: &Self, at: usize| eval.local_value(*data.operands.get(at)?, device, by_windows);
         let test = self.values[data.operands[0].index()].clone()?;
         let (yes, no) = (operand(self, 1)?, operand(self, 2)?);
         let own = test.digits().map(|digit| digit.slot).find(|&slot| slot != DEVICE);
@@ -166,10 +192,10 @@ impl Eval<'_, '_> {
     }
 
     /// An operand with an update at a start that is known on the device.
-    fn updated(&self, op: OpId, device: u64, sizes: &[u64]) -> Option<Local> {
+    fn updated(&self, op: OpId, device: u64, by_windows: bool, sizes: &[u64]) -> Option<Local> {
         let data = &self.module.ops[op];
-        let value = self.local_value(*data.operands.first()?, device)?;
-        let update = self.local_value(*data.operands.get(1)?, device)?;
+        let value = self.local_value(*data.operands.first()?, device, by_windows)?;
+        let update = self.local_value(*data.operands.get(1)?, device, by_windows)?;
         let counts = self.sizes(data.operands[1]);
         let mut cuts = (0..sizes.len()).filter(|&dim| counts[dim] != sizes[dim]);
         let Some(dim) = cuts.next() else { return Some(update) };

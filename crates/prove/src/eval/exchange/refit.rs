@@ -5,7 +5,7 @@ use crate::algebra::Linear;
 use crate::terms::{DEVICE, Digit, Digits, Op, TermId, Terms, VarRole, View, push};
 
 /// The most positions, of all devices, at which pieces are compared.
-const MOST_POSITIONS: u64 = 1 << 21;
+pub(super) const MOST_POSITIONS: u64 = 1 << 21;
 impl Terms {
     /// The view of one of the first `known` terms whose values on the devices are these. `sizes` are those of the local dimensions.
     pub(super) fn refit(&mut self, cases: &[Local], sizes: &[u64], known: usize) -> Option<View> {
@@ -169,7 +169,7 @@ impl Terms {
     }
 
     /// The index of an argument of a slice or concatenation in one dimension, at a position along the core slot of the argument.
-    fn inner_index(
+    pub(super) fn inner_index(
         &self,
         term: TermId,
         vars: &[u16],
@@ -214,7 +214,7 @@ impl Terms {
     }
 
     /// The view whose value on each device is a block; one block is the same on all devices.
-    fn refit_blocks(&mut self, blocks: &[&Block]) -> Option<View> {
+    pub(super) fn refit_blocks(&mut self, blocks: &[&Block]) -> Option<View> {
         let first = *blocks.first()?;
         if blocks.iter().any(|block| block.term != first.term || block.index.len() != first.index.len()) {
             return None;

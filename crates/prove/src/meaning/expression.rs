@@ -38,6 +38,9 @@ pub(super) enum Expr {
     Concat(u32, Vec<(Rc<Expr>, u64)>),
     /// The second written into the first along a slot: start and count.
     Update(u32, Rc<Expr>, Rc<Expr>, u64, u64),
+    /// The windows along a slot: the start of a window is an affine function, and positions that are not in the first expression, which has this
+    /// size, have the second one.
+    Windows(u32, Linear, u64, Rc<Expr>, Rc<Expr>),
 }
 
 /// An element of a parameter.
@@ -88,7 +91,8 @@ impl Expr {
             | Expr::Divide(_, x, y)
             | Expr::Remainder(_, x, y)
             | Expr::Compare(_, x, y)
-            | Expr::Update(_, x, y, ..) => vec![x, y],
+            | Expr::Update(_, x, y, ..)
+            | Expr::Windows(_, _, _, x, y) => vec![x, y],
             Expr::Select(x, y, z) => vec![x, y, z],
             Expr::Concat(_, args) => args.iter().map(|(arg, _)| arg).collect(),
         };
@@ -152,6 +156,13 @@ impl Expr {
                 Some(own) if own < *count => update.value(&with(at, *slot, own)),
                 _ => x.value(at),
             },
+            Expr::Windows(slot, start, size, x, fill) => {
+                let position = affine(start, at) + i128::from(at[slot]);
+                match u64::try_from(position).ok().filter(|position| position < size) {
+                    Some(position) => x.value(&with(at, *slot, position)),
+                    None => fill.value(at),
+                }
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use shardc_ir::{BinaryOp, CompareDirection, DType, ReductionKind, UnaryOp};
 
 use super::expression::Expr;
 use super::{Positions, numbers};
-use crate::algebra::{Linear, Range};
+use crate::algebra::{Linear, Range, Windows};
 use crate::terms::{DEVICE, Digit, Digits, Kind, Terms, View, count, push};
 
 const REAL: Kind = Kind::Real;
@@ -134,7 +134,8 @@ impl Random {
         if self.terms.has_padding && self.below(6) == 0 {
             return self.masked(kind, depth, slots);
         }
-        match self.below(16) {
+        match self.below(17) {
+            16 => self.windows(kind, depth, slots),
             0..=2 => self.join(kind, depth, slots),
             3 | 4 => self.arithmetic(kind, depth, slots),
             5 => self.converted(kind, depth, slots),
@@ -364,6 +365,43 @@ impl Random {
         let (x, view) = self.of_kind(kind, depth, &Self::resized(slots, slot, size));
         let view = self.terms.slice_at(&view, slot, size, count, &start)?;
         Some((Rc::new(Expr::From(slot, start, x)), view))
+    }
+
+    fn windows(&mut self, kind: Kind, depth: usize, slots: &Slots) -> Option<Pair> {
+        let (slot, length) = self.one_of(slots);
+        let others: Slots = slots.iter().copied().filter(|&(own, _)| own != slot).collect();
+        if others.is_empty() {
+            return None;
+        }
+        let digit = self.digit(&others);
+        let step = self.one_of(&[1, 2, length / 2, length]);
+        let start = self.one_of(&[0, 0, -1, -2, 1]);
+        let end = start + (digit.size as i64 - 1) * step as i64 + length as i64;
+        let size = u64::try_from(end + self.one_of(&[0, 0, -1, -2, 1])).ok().filter(|&size| size > 0)?;
+        let (x, view) = self.of_kind(kind, depth, &Self::resized(slots, slot, size));
+        let is_inside = start >= 0 && end <= size as i64;
+        let fill = i64::from(self.below(2) == 1);
+        let fill_view = self.terms.integer(kind, fill);
+        let fill = Rc::new(Expr::Integer(kind, fill));
+        let mut number = Digits::new();
+        push(&mut number, digit);
+        let windows = Windows {
+            inner: view,
+            number,
+            step,
+            length,
+            start,
+            size,
+            fill: if is_inside { None } else { Some(fill_view) },
+        };
+        let view = self.terms.windows(kind, slot, &windows)?;
+        // The argument of the windows is found again.
+        if let Some(found) = self.terms.windowed(&view, slot, length) {
+            let again = self.terms.windows(kind, slot, &found)?;
+            assert_eq!(again, view, "{windows:?}");
+        }
+        let starts = Linear { base: start, parts: vec![(step as i64, digit)] };
+        Some((Rc::new(Expr::Windows(slot, starts, size, x, fill)), view))
     }
 
     fn concatenated(&mut self, kind: Kind, depth: usize, slots: &Slots) -> Option<Pair> {

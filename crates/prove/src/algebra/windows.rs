@@ -59,10 +59,8 @@ impl Terms {
             && own_length as u64 == length
         {
             let (_, others) = view.index.split_last()?;
-            let (window, batch) = others.split_last()?;
-            if others.iter().flatten().any(|digit| digit.slot == slot)
-                || batch.is_empty() && others.is_empty()
-            {
+            let window = others.last()?;
+            if others.iter().flatten().any(|digit| digit.slot == slot) {
                 return None;
             }
             let fill = match self.node(view.term).args.len() {

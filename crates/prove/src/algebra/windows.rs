@@ -4,7 +4,7 @@
 //! dimension is the window with `step = length` and `start = 0`.
 
 use super::pieces::number;
-use crate::terms::{CORE, DEVICE, Digit, Digits, FRESH, Kind, Op, Terms, View, count};
+use crate::terms::{CORE, DEVICE, Digit, Digits, Kind, MINOR, Op, Terms, View, count};
 
 /// The windows that a view has along a slot.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ impl Terms {
             return None;
         }
         let (last, window) = own.split_last()?;
-        let is_device = |digit: &Digit| (DEVICE..FRESH).contains(&digit.slot) && digit.slot < CORE;
+        let is_device = |digit: &Digit| (DEVICE..MINOR).contains(&digit.slot);
         if *last != whole[0] || window.is_empty() || !window.iter().all(is_device) {
             return None;
         }
@@ -94,5 +94,43 @@ impl Terms {
         let mut inner = view.clone();
         *inner.index.get_mut(at)? = number(&[Digit::all(slot, size)]);
         Some(Windows { inner, number: window, step: length, length, start: 0, size, fill: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Windows;
+    use crate::algebra::pieces::number;
+    use crate::terms::{CORE, DEVICE, Digit, FRESH, Kind, MINOR, Op, Terms, View};
+
+    /// The windows along slot 0 of a parameter, whose dimensions have digits of these slots and sizes.
+    fn windows_of(dims: &[&[(u32, u64)]], length: u64) -> Option<Windows> {
+        let mut terms = Terms::default();
+        let dims = dims
+            .iter()
+            .map(|dim| number(&dim.iter().map(|&(slot, size)| Digit::all(slot, size)).collect::<Vec<_>>()));
+        let view: View = terms.leaf(Op::Param(0), Kind::Real, dims.collect::<Vec<_>>());
+        terms.windowed(&view, 0, length)
+    }
+
+    #[test]
+    fn a_block_of_a_sharded_dimension_is_a_window() {
+        let found = windows_of(&[&[(1, 3)], &[(DEVICE, 4), (0, 6)]], 6).expect("windows");
+        let Windows { number: window, step, length, start, size, fill, inner } = found;
+        assert_eq!((step, length, start, size, fill), (6, 6, 0, 24, None));
+        assert_eq!(window[..], [Digit::all(DEVICE, 4)]);
+        assert_eq!(inner.index[1][..], [Digit::all(0, 24)]);
+    }
+
+    #[test]
+    fn other_dimensions_are_no_windows() {
+        assert!(windows_of(&[&[(1, 3)]], 6).is_none(), "no dimension");
+        assert!(windows_of(&[&[(0, 6)]], 6).is_none(), "all of a dimension");
+        assert!(windows_of(&[&[(DEVICE, 4), (0, 3)]], 6).is_none(), "a part of the slot");
+        assert!(windows_of(&[&[(0, 6), (DEVICE, 4)]], 6).is_none(), "the device in the minor digit");
+        assert!(windows_of(&[&[(DEVICE, 4), (0, 6)], &[(0, 6)]], 6).is_none(), "two dimensions");
+        for slot in [1, MINOR, CORE, FRESH] {
+            assert!(windows_of(&[&[(slot, 4), (0, 6)]], 6).is_none(), "slot {slot} is no device");
+        }
     }
 }

@@ -7,6 +7,9 @@ use shardc_ir::{Interrupt, Module, OpKind, TensorType};
 
 use crate::boundary::{Block, Boundary};
 
+/// The advice for a program that is too large.
+const MORE_WORK: &str = "a greater --work-limit allows the test";
+
 /// The results of a program.
 pub(crate) type Values = Vec<Value<Exact>>;
 
@@ -128,7 +131,10 @@ impl<'m> Test<'m> {
         let func = module.entry().ok_or("a program has no entry function")?;
         let args = self.inputs.iter().cloned().map(Value::Array).collect();
         let program = Program::<Exact>::new(module, self.options(self.work));
-        let results = Exact::call(&program, func, args).map_err(|error| format!("the original: {error}"))?;
+        let results = Exact::call(&program, func, args).map_err(|error| match error.fault {
+            Fault::WorkLimit(_) => format!("the original: {error}; {MORE_WORK}"),
+            _ => format!("the original: {error}"),
+        })?;
         Ok((results, program.work()))
     }
 
@@ -218,7 +224,7 @@ impl<'m> Test<'m> {
 fn check_size(boundary: &Boundary, work: u64) -> Result<(), String> {
     let elements: u64 = boundary.inputs.iter().map(|block| block.local.iter().product::<u64>()).sum();
     match elements.saturating_mul(boundary.device_ids.len() as u64) > work {
-        true => Err("the inputs are too large for a test".to_owned()),
+        true => Err(format!("the inputs are too large for a test; {MORE_WORK}")),
         false => Ok(()),
     }
 }

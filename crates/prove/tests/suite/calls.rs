@@ -53,3 +53,22 @@ fn the_rule_is_that_of_the_original() {
     let only_rows = RULE.replace("{j, k}", "{i, j, k}");
     assert_ne!(verdict(&program(ALL, "f", &only_rows), &local, ["a,-", "a,-"], "a,-"), Verdict::Proven);
 }
+
+#[test]
+fn a_test_beyond_the_limit_names_the_option() {
+    let program = module(
+        "func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+        %0 = stablehlo.custom_call @f(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+        return %0 : tensor<4x8xf32> }",
+    );
+    let local = module(
+        "func.func @main(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
+        %0 = stablehlo.tanh %x : tensor<2x8xf32>
+        return %0 : tensor<2x8xf32> }",
+    );
+    let boundary = boundary(&program, &local, [&["a,-"], &["a,-"]]);
+    let options = Options { test_work: Some(10), ..Options::default() };
+    let report = prove(&program, &local, &boundary, &options).unwrap();
+    assert_eq!(report.verdict, Verdict::NotDecided);
+    assert!(report.untested.as_ref().is_some_and(|reason| reason.contains("--work-limit")), "{report:?}");
+}

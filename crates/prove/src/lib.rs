@@ -28,7 +28,6 @@
 //!   Masks compare affine functions; in canonical form, the device digit and the local position are the global position again.
 //! * *Gather and scatter* are sums over positions with an indicator that the position is the index. A lookup in a block of a sharded
 //!   table, with the offset of the block subtracted and out-of-range indices masked, is a partial sum of the global lookup.
-//!
 //! * *Slices and concatenations* are in units of positions. Slices of concatenations are concatenations of slices, so that parts that are
 //!   exchanged and joined again are the term of the original.
 //! * *Uneven blocks* are concatenations of a value and arbitrary elements. Operations are applied to both parts. An arbitrary element may
@@ -38,6 +37,10 @@
 //! * *Manual computations* of the original have digits of the device between their operands and results.
 //! * *Exchanges* of parts of blocks depend on the device in a way that digits do not describe. They are followed device by device, as pieces
 //!   of terms, until the pieces of all devices are blocks of a term of the original. The pieces are compared at every position.
+//! * *Halos*: if the pieces of the devices are overlapping windows of a term, the value is a term of windows (`algebra::windows`). A
+//!   convolution or a reduction over windows of it is a block of the operation on the whole; `eval::windows` has the conditions.
+//! * *Custom calls* are unknown functions. Along the factors of their sharding rule in the original that are of no special kind, they
+//!   compute each element on its own (`eval::rules`).
 //!
 //! The normal form of terms is in `algebra`. Each rewrite is an equation of exact arithmetic that holds for all sizes.
 //!
@@ -67,11 +70,13 @@
 //!
 //! ## Rooms
 //!
-//! `terms` has terms, views and digits, and builds nodes in canonical form. `algebra` has the rewrites. `eval` evaluates programs, one file
-//! for each family of operations. `check` compares outputs, `verdict` decides, and `parts` tests parts of large programs. `exact` runs the test; after a difference, the
-//! wrong operation is found by `changes` since a `certificate` was written, with the `marks` of values. Without it, `locate` finds the operation by
-//! the elements of values (`trace`) and by changes that correct it (`repair`). `gradient` checks gradients,
-//! `cut` makes counter-examples. `effects` finds effects, `describe` prints views. `boundary` and `report` are the interface.
+//! * `terms` has terms, views and digits, and builds nodes in canonical form; `algebra` has the rewrites. `meaning` tests both.
+//! * `eval` evaluates programs, one file for each family of operations.
+//! * `check` compares outputs, `verdict` decides, and `exact` runs the test. `effects` finds effects, `describe` prints views.
+//! * After a difference, `changes` finds the operation that was changed since a `certificate` was written, by the `marks` of values.
+//!   Without a certificate, `locate` finds it by the elements of values (`trace`) and by changes that correct it (`repair`).
+//! * `cut` makes counter-examples; `parts` uses it for programs that are too large for the test. `gradient` checks gradients.
+//! * `boundary` and `report` are the interface.
 //!
 //! Related work: Scalify (arXiv 2509.10694) relates values of distributed and baseline programs by e-graph rewriting, TrainVerify verifies
 //! distributed training symbolically, and Mirage tests equality over finite fields.
